@@ -1,0 +1,34 @@
+"""What a launch did, in the units of Nsight Compute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(slots=True)
+class Counters:
+    """Sums over one launch. `None` means: not known (clang's PTX has no exact counts for some).
+
+    The memory counters equal Nsight Compute's metric of the comment; `sector` is 32 bytes.
+    """
+
+    global_load_requests: int | None = 0  # l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum
+    global_load_sectors: int | None = 0  # l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum
+    global_store_requests: int | None = 0  # l1tex__t_requests_pipe_lsu_mem_global_op_st.sum
+    global_store_sectors: int | None = 0  # l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum
+    shared_load_requests: int | None = 0  # smsp__sass_inst_executed_op_shared_ld.sum
+    shared_load_wavefronts: int | None = 0  # l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum
+    shared_store_requests: int | None = 0  # smsp__sass_inst_executed_op_shared_st.sum
+    shared_store_wavefronts: int | None = 0  # l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum
+    global_bytes: int | None = 0  # all sectors × 32: what the SMs asked for, as if there were no L2
+    dram_read_bytes: int | None = 0  # unique sectors read × 32: compulsory traffic
+    dram_write_bytes: int | None = 0  # unique sectors written × 32: eventual write-back
+    barriers: int | None = 0  # block barriers completed, summed over blocks
+    warp_instructions: int | None = 0  # PTX instructions × warps that executed them
+    active_lane_ratio: float | None = 0.0  # lanes that executed ÷ (32 × warp_instructions)
+    flops: int | None = 0  # an fma counts 2; mma and wgmma 2·m·n·k
+    atomics: int | None = 0  # atomic operations, one a lane
+
+    def as_dict(self) -> dict[str, int | float | None]:
+        """Flat: name → number or None."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
