@@ -1,0 +1,187 @@
+"""What an exercise is: a title, a NumPy reference, cases with their launches, a budget, hints, points.
+
+Each `kernels/<key>.py` binds one of these: `exercise = Exercise(...)` beside a skeleton, `example = Example(...)` beside a worked
+kernel. Those files import this module and NumPy, nothing else. A whole one:
+
+    def data(n):
+        return lambda rng: {"x": rng.standard_normal(n, dtype=np.float32), "out": np.empty(n, np.float32), "n": np.int32(n)}
+
+    exercise = Exercise(
+        title="Double every element",
+        reference=lambda data: {"out": 2.0 * data["x"].astype(np.float64)},
+        cases=(
+            Case("one block", data(256), Launch(grid=1, block=256, args="x out n")),
+            Case("a ragged end", data(1000), lambda data: Launch(ceil_div(1000, 256), 256, "x out n")),
+        ),
+        budget=Budget("a ragged end", "each element is read once", global_load_sectors=125),
+        hints=("Which index has no element?", "Guard the store with `if (i < n)`."),
+        points=1,
+    )
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from lanewise.names import Course, CourseError, Key
+
+Data = dict[str, Any]  # name → array (device memory) or NumPy scalar (by value)
+Dims = int | tuple[int, ...]
+
+
+def ceil_div(n: int, size: int) -> int:
+    """How many pieces of `size` cover n elements."""
+    return -(-n // size)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One kernel launch. `args` names entries of the case's data in the order of the kernel's parameters: "x out n"."""
+
+    grid: Dims
+    block: Dims
+    args: str | tuple[str, ...]
+    shared_bytes: int = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.args.split()) if isinstance(self.args, str) else tuple(self.args)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One input a kernel must treat rightly.
+
+    `make(rng)` returns the data: input arrays, output arrays (their content is poisoned before the launch) and NumPy scalars.
+    `launch` is a Launch, or a function of the data that returns one. A case that isn't `visible` is checked too,
+    and a learner reads only whether it passed and what was wrong, never its data.
+    """
+
+    name: str
+    make: Callable[[np.random.Generator], Data]
+    launch: Launch | Callable[[Data], Launch]
+    visible: bool = True
+    rtol: float | None = None  # None: the exercise's
+    atol: float | None = None
+    max_steps: int | None = None  # None: the simulator's default
+
+    def data(self, seed: int = 0) -> Data:
+        """The case's data, the same on every machine for one seed."""
+        return self.make(np.random.default_rng([zlib.crc32(self.name.encode()), seed]))
+
+    def launch_for(self, data: Data) -> Launch:
+        return self.launch if isinstance(self.launch, Launch) else self.launch(data)
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """A limit from below, for counters where more is better: `active_lane_ratio=AtLeast(0.9)`."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Budget:
+    """What one case may cost, in the names of `simt.Counters`: the same on every machine, so no clock is needed.
+
+    A number is the most that is allowed, AtLeast the least. `why` ends the sentence "…: <why>." and should say where the number comes from.
+    """
+
+    case: str
+    why: str
+    limits: Mapping[str, int | float | AtLeast]
+
+    def __init__(self, case: str, why: str, **limits: int | float | AtLeast):
+        object.__setattr__(self, "case", case)
+        object.__setattr__(self, "why", why)
+        object.__setattr__(self, "limits", limits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example:
+    """A worked kernel: what it computes and on which cases the tests run it.
+
+    `reference(data)` returns name → expected array, computed in float64. The arrays it names are the outputs: poisoned before the launch, every element
+    must be written. Those also named in `updates` are read and written in place (not poisoned: the kernel starts from the case's content).
+    An output is right where `not (abs(got - expected) <= atol + rtol * abs(expected))` is false; integers must be equal.
+    """
+
+    title: str
+    reference: Callable[[Data], dict[str, np.ndarray]]
+    cases: tuple[Case, ...]
+    updates: tuple[str, ...] = ()
+    budget: Budget | tuple[Budget, ...] = ()
+    rtol: float = 1e-5
+    atol: float = 1e-6
+    arch: str = "sm_90a"
+    options: tuple[str, ...] = ()
+    kernel: str = ""  # the entry point; filled from the key's slug
+    key: Key = field(default=Key(0, "", ""))  # filled from the file's name
+
+    @property
+    def budgets(self) -> tuple[Budget, ...]:
+        return (self.budget,) if isinstance(self.budget, Budget) else self.budget
+
+    def problems(self) -> list[str]:
+        """What is wrong with the description itself, one sentence each (the tests and `lanewise check` want none)."""
+        found = []
+        names = [case.name for case in self.cases]
+        if not names:
+            found.append("it has no case")
+        found += [f"two cases are called {name!r}" for name in dict.fromkeys(names) if names.count(name) > 1]
+        found += [f"a budget speaks of the case {budget.case!r}, which isn't there" for budget in self.budgets if budget.case not in names]
+        found += [f"the budget of {budget.case!r} doesn't say why" for budget in self.budgets if not budget.why.strip()]
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exercise(Example):
+    """A kernel for the learner to write or repair. `hints` come one at a time, the second nearly gives it away."""
+
+    hints: tuple[str, ...]
+    points: int = 1
+
+    def problems(self) -> list[str]:
+        found = super().problems()
+        if len(self.hints) != 2:
+            found.append(f"it has {len(self.hints)} hints, two are wanted")
+        if self.points < 1:
+            found.append("its points are below 1")
+        if not any(case.visible for case in self.cases):
+            found.append("no case is visible")
+        return found
+
+
+def load(key: Key, course: Course) -> Exercise | Example:
+    """Read kernels/<key>.py. Raises CourseError where the file is missing or binds neither `exercise` nor `example`."""
+    path = course.spec(key)
+    name = f"lanewise_kernels.{key}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise CourseError(f"kernels/{key}.py is missing: write it, with `{'exercise' if key.is_exercise else 'example'} = …`.")
+    module = importlib.util.module_from_spec(spec)
+    writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = writes_bytecode
+    wanted, kind = ("exercise", Exercise) if key.is_exercise else ("example", Example)
+    described = getattr(module, wanted, None)
+    if not isinstance(described, kind):
+        raise CourseError(f"kernels/{key}.py must bind `{wanted}` to an {kind.__name__}.")
+    return replace(described, key=key, kernel=described.kernel or key.slug)
+
+
+def load_exercise(key: Key, course: Course) -> Exercise:
+    """`load`, for the key of an exercise."""
+    described = load(key, course)
+    if not isinstance(described, Exercise):
+        raise CourseError(f"{key} is a worked kernel, no exercise: `lanewise list` shows the exercises.")
+    return described
