@@ -26,6 +26,8 @@ import sys
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -110,7 +112,8 @@ class Example:
 
     `reference(data)` returns name → expected array, computed in float64. The arrays it names are the outputs: poisoned before the launch, every element
     must be written. Those also named in `updates` are read and written in place (not poisoned: the kernel starts from the case's content).
-    An output is right where `not (abs(got - expected) <= atol + rtol * abs(expected))` is false; integers must be equal.
+    An element is right when `abs(got - expected) <= atol + rtol * abs(expected)`, in float64 (equal infinities and NaN where NaN is expected are right, too);
+    integers must be equal.
     """
 
     title: str
@@ -143,10 +146,14 @@ class Example:
 
 @dataclass(frozen=True, kw_only=True)
 class Exercise(Example):
-    """A kernel for the learner to write or repair. `hints` come one at a time, the second nearly gives it away."""
+    """A kernel for the learner to write or repair. `hints` come one at a time, the second nearly gives it away.
+
+    `budget_share` is the part of the points that only a kernel within its budget earns; 1.0 where the skeleton's values are right already.
+    """
 
     hints: tuple[str, ...]
     points: int = 1
+    budget_share: float = 0.5
 
     def problems(self) -> list[str]:
         found = super().problems()
@@ -159,21 +166,37 @@ class Exercise(Example):
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A faulty variant of a solution and the verdict it must get; tests/wrong/<key>.py binds WRONG to a list of them.
+
+    Each `find` of `edits` occurs exactly once in the solution. `line` is the verdict's line as a number of the edited text, or a piece of text that
+    stands on that line alone; None leaves it open. `says` is part of the verdict's message.
+    """
+
+    name: str
+    edits: list[tuple[str, str]]
+    kind: str  # a Finding.kind, or wrong-values, over-budget, compile-error, kernel-not-found, unsupported
+    line: int | str | None = None
+    says: str = ""
+
+    def apply(self, solution: str) -> str:
+        """The solution, edited. Raises CourseError where a find text occurs never or more than once."""
+        text = solution
+        for find, substitute in self.edits:
+            if solution.count(find) != 1:
+                raise CourseError(f"Wrong variant {self.name!r}: {find!r} occurs {solution.count(find)} times in the solution; it must occur once.")
+            text = text.replace(find, substitute)
+        return text
+
+
 def load(key: Key, course: Course) -> Exercise | Example:
     """Read kernels/<key>.py. Raises CourseError where the file is missing or binds neither `exercise` nor `example`."""
-    path = course.spec(key)
-    name = f"lanewise_kernels.{key}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise CourseError(f"kernels/{key}.py is missing: write it, with `{'exercise' if key.is_exercise else 'example'} = …`.")
-    module = importlib.util.module_from_spec(spec)
-    writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.dont_write_bytecode = writes_bytecode
     wanted, kind = ("exercise", Exercise) if key.is_exercise else ("example", Example)
-    described = getattr(module, wanted, None)
+    path = course.spec(key)
+    if not path.is_file():
+        raise CourseError(f"kernels/{key}.py is missing: write it, with `{wanted} = {kind.__name__}(…)`.")
+    described = getattr(_run(path, "lanewise_kernels"), wanted, None)
     if not isinstance(described, kind):
         raise CourseError(f"kernels/{key}.py must bind `{wanted}` to an {kind.__name__}.")
     return replace(described, key=key, kernel=described.kernel or key.slug)
@@ -185,3 +208,27 @@ def load_exercise(key: Key, course: Course) -> Exercise:
     if not isinstance(described, Exercise):
         raise CourseError(f"{key} is a worked kernel, no exercise: `lanewise list` shows the exercises.")
     return described
+
+
+def load_wrong(key: Key, course: Course) -> list[Wrong]:
+    """The faulty variants of an exercise. Raises CourseError where tests/wrong/<key>.py is missing or binds no WRONG."""
+    path = course.wrong(key)
+    if not path.is_file():
+        raise CourseError(f"tests/wrong/{key}.py is missing: write it, with `WRONG = [Wrong(…), …]`.")
+    variants = getattr(_run(path, "lanewise_wrong"), "WRONG", None)
+    if not variants or not all(isinstance(variant, Wrong) for variant in variants):
+        raise CourseError(f"tests/wrong/{key}.py must bind WRONG to a list of Wrong(…).")
+    return list(variants)
+
+
+def _run(path: Path, package: str) -> ModuleType:
+    """Execute a description as a module of its own name, leaving no bytecode beside it."""
+    spec = importlib.util.spec_from_file_location(f"{package}.{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = writes_bytecode
+    return module
