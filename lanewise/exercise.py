@@ -125,6 +125,7 @@ class Example:
     atol: float = 1e-6
     arch: str = "sm_90a"
     options: tuple[str, ...] = ()
+    shows: str = ""  # a Finding.kind: this kernel is there to show that fault, and the tests want it as the verdict
     kernel: str = ""  # the entry point; filled from the key's slug
     key: Key = field(default=Key(0, "", ""))  # filled from the file's name
 
