@@ -1,0 +1,35 @@
+import numpy as np
+
+from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div
+
+
+def data(rows):
+    """x: (rows, 64), norm: (rows), float32."""
+    return lambda rng: {"x": rng.standard_normal((rows, 64), dtype=np.float32), "norm": np.empty(rows, np.float32), "rows": np.int32(rows)}
+
+
+def launch(data):
+    return Launch(ceil_div(data["norm"].size, 192), 192, "x norm rows")
+
+
+exercise = Exercise(
+    title="Rows of float4 without conflicts, and without a byte to spare",
+    reference=lambda data: {"norm": (data["x"].astype(np.float64) ** 2).sum(axis=1)},
+    cases=(
+        Case("384 rows: 2 full blocks", data(384), launch),
+        Case("one row", data(1), launch),
+        Case("one short of a block", data(191), launch),
+        Case("one more than a block", data(193), launch),
+        Case("another length", data(500), launch, visible=False),
+    ),
+    budget=Budget(
+        "384 rows: 2 full blocks",
+        "192 requests each way, of 32 lanes x 16 bytes = 4 passes of 128 bytes",
+        shared_load_wavefronts=192 * 4,
+        shared_store_wavefronts=192 * 4,
+    ),
+    hints=(
+        "Eight lanes are served together, and they stand in eight different rows. Each needs its float4 in another group of four banks: let the slot depend on the row.",
+        "`q ^ (row % 8)` is different for 8 neighbouring rows, and stays within 0 .. 15. Use it where the copy writes and where row t is read.",
+    ),
+)
