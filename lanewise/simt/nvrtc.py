@@ -21,14 +21,16 @@ from .errors import CompileError
 VERSION = "13.0.88"
 INSTALL = f'"{sys.executable}" -m pip install nvidia-cuda-nvrtc=={VERSION}' if " " in sys.executable else f"pip install nvidia-cuda-nvrtc=={VERSION}"
 FILE_NAME = "kernel.cu"
+# NVRTC looks for `#include "x.h"` beside the source, and beside a bare name means the working folder. CuPy compiles in an empty
+# temporary folder; a folder that doesn't exist does the same. A #line directive gives the file its plain name back.
+_PRETENDED = f"/no-such-folder/{FILE_NAME}"
 KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 
 # What CuPy 14.2 hands to NVRTC for a RawKernel (cupy/cuda/compiler.py): the caller's options, `-ftz=true`, the architecture of the
 # device (`-arch=sm_90`, straight to a cubin) and `--device-as-default-execution-space`, which makes an unannotated helper function a
-# device function. Ours differ in three points: the virtual architecture, since PTX is what we run; `-lineinfo`, which
-# changes no instruction; and no search in the working folder, where CuPy compiles in an empty temporary folder.
+# device function. `--std=c++17` unless the caller names a dialect (cupy/_core/core.pyx). Ours differ in two points: the
+# virtual architecture, since PTX is what we run, and `-lineinfo`, which changes no instruction.
 _LIKE_CUPY = ("-ftz=true", "--device-as-default-execution-space")
-_OURS = ("-lineinfo", "--no-source-include")
 
 
 @dataclass(frozen=True)
@@ -122,9 +124,11 @@ def _run(source: str, target: str, options: tuple[str, ...], names: tuple[str, .
     _check_arch(library, target)
     root = _wheel_root()
     includes = [f"-I{root / 'include'}", f"-I{root / 'include' / 'cccl'}"] + ([f"-I{kernels}"] if Path(kernels).is_dir() else [])
-    flags = [*options, *_LIKE_CUPY, *_OURS, f"--gpu-architecture={target}", *includes]
+    dialect = () if any("-std" in option for option in options) else ("--std=c++17",)
+    flags = [*options, *dialect, *_LIKE_CUPY, "-lineinfo", f"--gpu-architecture={target}", *includes]
     program = ctypes.c_void_p()
-    _check(library, library.nvrtcCreateProgram(ctypes.byref(program), source.encode("utf-8", "replace"), FILE_NAME.encode(), 0, None, None))
+    text = f'#line 1 "{FILE_NAME}"\n{source}'.encode("utf-8", "replace")
+    _check(library, library.nvrtcCreateProgram(ctypes.byref(program), text, _PRETENDED.encode(), 0, None, None))
     try:
         for name in names:
             _check(library, library.nvrtcAddNameExpression(program, name.encode()))
@@ -231,7 +235,7 @@ def _without_paths(text: str, kernels: str) -> str:
     """No folder of this machine in what people read or tests compare: headers by the names they are included by."""
     for folder in (_wheel_root() / "include" / "cccl", _wheel_root() / "include", Path(kernels)):
         text = text.replace(f"{folder}/", "").replace(f"{folder}\\", "")
-    return text
+    return re.sub(rf'"[^"\n]*[/\\]{re.escape(FILE_NAME)}"', f'"{FILE_NAME}"', text)
 
 
 def version() -> str:
