@@ -6,9 +6,19 @@ from dataclasses import dataclass
 
 ERRORS = frozenset(
     "out-of-bounds misaligned uninitialised-read race barrier-divergence deadlock warp-mask async-copy "
-    "step-limit argument-mismatch launch-refused unwritten-output".split()
+    "step-limit argument-mismatch launch-refused unwritten-output trap".split()
 )
-REMARKS = frozenset("uncoalesced bank-conflict divergence local-memory same-value-write".split())
+REMARKS = frozenset("uncoalesced bank-conflict divergence local-memory same-value-write unread-shared aliased-shared index-wrapped".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """The second access of a race, `Finding.other`. `access` is "read", "write" or "atomic"; `thread` and `block` are (x, y, z)."""
+
+    line: int | None
+    access: str
+    thread: tuple[int, int, int]
+    block: tuple[int, int, int]
 
 
 @dataclass(slots=True)
@@ -28,5 +38,5 @@ class Finding:
     index: int | tuple[int, ...] | None = None
     thread: tuple[int, int, int] | None = None
     block: tuple[int, int, int] | None = None
-    other: object = None
+    other: Party | None = None
     count: int = 1
