@@ -124,7 +124,7 @@ def _singles(report: Report) -> list[tuple[str, str]]:
 
 
 def _traffic(name: str, requests: int | None, units: int | None) -> str:
-    return f"  {name:<16}{_number(requests):>12}{_number(units):>12}{_ratio(units, requests):>12}"
+    return f"  {name:<16}{_number(requests):>12}{_number(units):>12}{_ratio(units, requests):>12}".rstrip()
 
 
 # ---------------------------------------------------------------------------------------------- HTML

@@ -35,14 +35,15 @@ def remark():
 
 
 def report(*findings, **more):
+    loads = dict(global_load_requests=2, global_load_sectors=8, shared_store_requests=2, shared_store_wavefronts=2)
+    stores = dict(global_store_requests=2, global_store_sectors=64, shared_load_requests=2, shared_load_wavefronts=3)
     by_line = {
         4: LineCounters(warp_instructions=4, active_lane_ratio=1.0),
-        5: LineCounters(warp_instructions=12, active_lane_ratio=1.0, global_load_requests=2, global_load_sectors=8, shared_store_requests=2, shared_store_wavefronts=2),
-        6: LineCounters(warp_instructions=6, active_lane_ratio=0.5, global_store_requests=2, global_store_sectors=64, shared_load_requests=2, shared_load_wavefronts=3),
+        5: LineCounters(warp_instructions=12, active_lane_ratio=1.0, **loads),
+        6: LineCounters(warp_instructions=6, active_lane_ratio=0.5, **stores),
     }
-    counters = Counters(
-        global_load_requests=2, global_load_sectors=8, global_store_requests=2, global_store_sectors=64, global_bytes=2304, warp_instructions=22, active_lane_ratio=0.86
-    )
+    sums = dict(global_load_requests=2, global_load_sectors=8, global_store_requests=2, global_store_sectors=64, global_bytes=2304)
+    counters = Counters(warp_instructions=22, active_lane_ratio=0.86, **sums)
     facts = dict(kernel="mirror", source=SOURCE, grid=(1, 1, 1), block=(64, 1, 1), findings=list(findings), counters=counters, by_line=by_line, steps=3)
     return Report(**(facts | more))
 
