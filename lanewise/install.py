@@ -21,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 STAMP = VENV / "lanewise-installed.json"
+LOG = VENV / "install.log"
 OLDEST = (3, 11)
 # What each make target installs, by extras of pyproject.toml.
 EXTRAS = {"lab": ["lab"], "dev": ["lab", "grade", "dev"], "bench": ["lab", "grade", "dev", "bench"]}
@@ -35,8 +36,6 @@ def main(argv):
     try:
         check_python()
         install(target)
-    except SystemExit:
-        raise
     except KeyboardInterrupt:
         print("\nStopped. The next call goes on from here.")
         return 130
@@ -161,7 +160,7 @@ def run(command, what, show=None):
     began = last = time.time()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, universal_newlines=True)
     lines = []
-    reader = threading.Thread(target=lambda: lines.extend(keep(process.stdout, lines)), daemon=True)
+    reader = threading.Thread(target=keep, args=(process.stdout, lines), daemon=True)
     reader.start()
     seen = 0
     while reader.is_alive() or seen < len(lines):
@@ -183,7 +182,6 @@ def keep(stream, lines):
     """Append each line of a stream to `lines` as it comes."""
     for line in stream:
         lines.append(line.rstrip())
-    return []
 
 
 def explain(lines):
@@ -195,8 +193,9 @@ def explain(lines):
         return "the disk is full; free 1 GB and call make again."
     if "Permission denied" in text:
         return "no permission to write in %s; clone the course into a folder of your own." % ROOT
-    errors = [line for line in lines if line.startswith("ERROR")] or [line for line in lines if line.strip()] or ["no output"]
-    return errors[-1]
+    LOG.write_text(text + "\n")
+    errors = [line.strip() for line in lines if re.match(r"\s*(ERROR|error|\w*Error)\b", line)] or ["no word of why"]
+    return "%s (all of it: %s)" % (errors[-1], LOG)
 
 
 def quiet_jupyter():
