@@ -170,11 +170,21 @@ class _Reader:
 
     def resolve(self) -> None:
         """Labels may be used before they are defined, so their scopes are looked up at the end."""
-        for instruction, scope in self.jumps:
-            *before, label = instruction.operands
-            instruction.operands = (*before, scope.label(str(label)))
+        reached: set[str] = set()
         for name, targets, scope in self.tables:
             self.function.branch_targets[name] = [scope.label(target) for target in targets]
+            reached.update(self.function.branch_targets[name])
+        for instruction, scope in self.jumps:
+            *before, label = instruction.operands
+            name = scope.label(str(label))
+            if name not in (self.function.labels if instruction.opcode == "bra" else self.function.branch_targets):
+                raise self.refuse(instruction.text)
+            instruction.operands = (*before, name)
+            reached.add(name)
+        last = self.out[-1] if self.out else None
+        falls_off = last is None or last.predicate is not None or last.opcode not in ("ret", "exit", "trap", "bra", "brx")
+        if falls_off or any(self.function.labels.get(name) == len(self.out) for name in reached):  # the end of a body is a return
+            self.out.append(Instruction("ret", (), (), None, self.lines.line, self.lines.inlined, self.lines.file, "ret"))
 
     def directive(self, statement: str, label: str | None) -> None:
         word = statement.split(None, 1)[0]

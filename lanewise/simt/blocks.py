@@ -1,0 +1,291 @@
+"""Instructions of a function → basic blocks with liveness and joins, as the machine runs them.
+
+Barriers, warp-wide instructions and calls stand alone in their block, so that the machine can park or gather lanes between two blocks and
+never inside one. Liveness is the textbook backward dataflow over bit sets kept in Python ints (Aho et al., Compilers, 9.2.5); joins are
+immediate post-dominators by Cooper, Harvey and Kennedy's iteration ("A simple, fast dominance algorithm", 2001).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from .ptx import Address, Function, Instruction, Operand, Reg, Vector
+
+CARRY = "%cc"  # the carry flag of add.cc / addc, kept like a register
+_WARP = {"shfl", "vote", "match", "redux", "mma", "wmma", "ldmatrix", "stmatrix", "movmatrix", "elect", "wgmma"}
+_LEAVES = {"bra", "brx", "ret", "exit", "trap"}
+_NO_RESULT = {
+    "st", "red", "bra", "brx", "ret", "exit", "trap", "brkpt", "membar", "fence", "cp", "prefetch", "prefetchu", "nanosleep", "stmatrix", "setmaxnreg",
+    "discard", "applypriority", "griddepcontrol", "pmevent", "tensormap", "alloca", "stackrestore",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Block:
+    """`instructions` are `body[start:end]`. `successors`: for a conditional branch the target first, then the fall-through."""
+
+    index: int
+    start: int
+    end: int
+    instructions: list[Instruction]
+    kind: str = "plain"  # plain, barrier, warp, call
+    successors: tuple[int, ...] = ()
+    live_in: frozenset[str] = frozenset()
+    live_out: frozenset[str] = frozenset()
+    live_in_slots: tuple[int, ...] = ()
+    live_out_slots: tuple[int, ...] = ()
+    join: int | None = None  # where the lanes of a branch meet again: the immediate post-dominator; None: only at the end of the function
+
+
+@dataclass
+class Graph:
+    """The blocks of one function. `slots` numbers the registers that occur, in order of appearance; `at` maps an instruction's index to its block."""
+
+    function: Function
+    body: list[Instruction]
+    blocks: list[Block] = field(default_factory=list)
+    slots: dict[str, int] = field(default_factory=dict)
+    block_at: dict[int, int] = field(default_factory=dict)  # index of a block's first instruction → the block's index
+
+    @cached_property
+    def origins(self) -> dict[int, tuple[str | None, ...]]:
+        """For every memory instruction: per address operand, the variable or parameter it is derived from. See `provenance.origins`."""
+        from . import provenance
+
+        return provenance.origins(self.function, self.body)
+
+    @cached_property
+    def provenance(self) -> dict[int, str | None]:
+        """Instruction index → origin of its first address (a copy's destination); None where unknown or several."""
+        return {index: names[0] for index, names in self.origins.items()}
+
+    @cached_property
+    def stored(self) -> set[str] | None:
+        """Parameters and global variables that may be written or atomically updated; None: anything may be."""
+        from . import provenance
+
+        return provenance.stored(self.body, self.origins)
+
+
+def kind_of(instruction: Instruction) -> str:
+    """Which treatment an instruction needs: `barrier` (block or cluster), `warp`, `call`, else `plain`."""
+    opcode = instruction.opcode
+    if opcode in ("bar", "barrier"):
+        return "warp" if "warp" in instruction.modifiers else "barrier"
+    return "warp" if opcode in _WARP else "call" if opcode == "call" else "plain"
+
+
+def _alone(instruction: Instruction) -> bool:
+    if instruction.opcode == "mbarrier":
+        return "try_wait" in instruction.modifiers or "test_wait" in instruction.modifiers
+    return kind_of(instruction) != "plain"
+
+
+def _registers(operand: Operand, into: list[str]) -> None:
+    if isinstance(operand, Reg):
+        into.append(operand.name)
+    elif isinstance(operand, Vector):
+        for item in operand.items:
+            _registers(item, into)
+    elif isinstance(operand, Address):
+        if isinstance(operand.base, Reg):
+            into.append(operand.base.name)
+        for item in operand.coords:
+            _registers(item, into)
+
+
+def has_result(instruction: Instruction) -> bool:
+    """Whether the first operand is written."""
+    opcode, modifiers = instruction.opcode, instruction.modifiers
+    if opcode in _NO_RESULT or not instruction.operands:
+        return False
+    if opcode in ("bar", "barrier"):
+        return "red" in modifiers
+    if opcode in ("wmma", "multimem"):
+        return not ("store" in modifiers or modifiers[:1] in (("st",), ("red",)))
+    if opcode == "wgmma":
+        return "mma_async" in modifiers
+    return not isinstance(instruction.operands[0], Address)  # mbarrier.init [a], 1 and the like
+
+
+def writes(instruction: Instruction) -> list[str]:
+    """Names of the registers an instruction writes (under its predicate, if it has one)."""
+    names: list[str] = []
+    if has_result(instruction):
+        _registers(instruction.operands[0], names)
+    if "cc" in instruction.modifiers:
+        names.append(CARRY)
+    return names
+
+
+def reads(instruction: Instruction) -> list[str]:
+    """Names of the registers an instruction reads, its predicate included."""
+    names: list[str] = []
+    if instruction.predicate is not None:
+        names.append(instruction.predicate.name)
+    operands = instruction.operands
+    # wgmma adds into its accumulators; a call's first operand holds parameter names
+    first = 0 if not has_result(instruction) or instruction.opcode == "wgmma" else 1
+    for operand in operands[first:]:
+        _registers(operand, names)
+    for operand in instruction.args:
+        _registers(operand, names)
+    if instruction.opcode in ("addc", "subc", "madc"):
+        names.append(CARRY)
+    return names
+
+
+def build(function: Function, body: list[Instruction]) -> Graph:
+    """Cut `body` (from `ptx.body`) into blocks and work out successors, liveness and joins."""
+    graph = Graph(function, body)
+    _cut(graph)
+    _liveness(graph)
+    _joins(graph.blocks)
+    return graph
+
+
+def targets(function: Function, instruction: Instruction) -> list[int]:
+    """Indices of the instructions a `bra` or `brx.idx` may jump to, a table's in order."""
+    label = instruction.operands[-1]
+    labels = function.branch_targets[label] if instruction.opcode == "brx" else [label]
+    return [function.labels[name] for name in labels]
+
+
+def _cut(graph: Graph) -> None:
+    body, function = graph.body, graph.function
+    starts = {0}
+    for index, instruction in enumerate(body):
+        if instruction.opcode in _LEAVES:
+            starts.add(index + 1)
+            if instruction.opcode in ("bra", "brx"):
+                starts.update(targets(function, instruction))
+        elif _alone(instruction):
+            starts.update((index, index + 1))
+    starts.discard(len(body))
+    order = sorted(starts) if body else []
+    for number, start in enumerate(order):
+        end = order[number + 1] if number + 1 < len(order) else len(body)
+        kind = kind_of(body[start]) if end == start + 1 else "plain"
+        graph.blocks.append(Block(number, start, end, body[start:end], kind))
+        graph.block_at[start] = number
+    for block in graph.blocks:
+        last = block.instructions[-1]
+        following: list[int] = []
+        if last.opcode in ("bra", "brx"):
+            following += [graph.block_at[target] for target in targets(function, last)]
+        if (last.opcode not in _LEAVES or last.predicate is not None) and block.end < len(body):
+            following.append(block.index + 1)
+        block.successors = tuple(dict.fromkeys(following))
+
+
+def _liveness(graph: Graph) -> None:
+    slots, blocks = graph.slots, graph.blocks
+    used, killed = [], []
+    for block in blocks:
+        use = kill = 0
+        for instruction in block.instructions:
+            for name in reads(instruction):
+                bit = 1 << slots.setdefault(name, len(slots))
+                if not kill & bit:
+                    use |= bit
+            written = writes(instruction)
+            for name in written:
+                bit = 1 << slots.setdefault(name, len(slots))
+                if instruction.predicate is None:  # a predicated write may leave the old value
+                    kill |= bit
+        used.append(use)
+        killed.append(kill)
+    before = [0] * len(blocks)
+    after = [0] * len(blocks)
+    callers: list[list[int]] = [[] for _ in blocks]
+    for block in blocks:
+        for successor in block.successors:
+            callers[successor].append(block.index)
+    waiting = list(range(len(blocks)))
+    queued = [True] * len(blocks)
+    while waiting:
+        index = waiting.pop()
+        queued[index] = False
+        out = 0
+        for successor in blocks[index].successors:
+            out |= before[successor]
+        after[index] = out
+        new = used[index] | (out & ~killed[index])
+        if new != before[index]:
+            before[index] = new
+            for caller in callers[index]:
+                if not queued[caller]:
+                    queued[caller] = True
+                    waiting.append(caller)
+    names = list(slots)
+    sets: dict[int, tuple[tuple[int, ...], frozenset[str]]] = {}
+    for block in blocks:
+        block.live_in_slots, block.live_in = _unpack(before[block.index], names, sets)
+        block.live_out_slots, block.live_out = _unpack(after[block.index], names, sets)
+
+
+def _unpack(bits: int, names: list[str], known: dict[int, tuple[tuple[int, ...], frozenset[str]]]) -> tuple[tuple[int, ...], frozenset[str]]:
+    found = known.get(bits)
+    if found is None:
+        numbers, rest = [], bits
+        while rest:
+            low = rest & -rest
+            numbers.append(low.bit_length() - 1)
+            rest ^= low
+        found = known[bits] = (tuple(numbers), frozenset(names[number] for number in numbers))
+    return found
+
+
+def _joins(blocks: list[Block]) -> None:
+    """Immediate post-dominators over the reversed graph, whose root is a virtual exit behind all blocks that leave."""
+    root = len(blocks)
+    after = [list(block.successors) or [root] for block in blocks]
+    for block, following in zip(blocks, after, strict=True):  # a predicated ret leaves and falls through
+        if block.instructions[-1].opcode in ("ret", "exit", "trap") and root not in following:
+            following.append(root)
+    before: list[list[int]] = [[] for _ in range(root + 1)]
+    for index, following in enumerate(after):
+        for successor in following:
+            before[successor].append(index)
+    order: list[int] = []  # postorder of the reversed graph
+    seen = [False] * (root + 1)
+    seen[root] = True
+    stack = [(root, iter(before[root]))]
+    while stack:
+        node, rest = stack[-1]
+        for caller in rest:
+            if not seen[caller]:
+                seen[caller] = True
+                stack.append((caller, iter(before[caller])))
+                break
+        else:
+            stack.pop()
+            order.append(node)
+    rank = {node: position for position, node in enumerate(order)}
+    parent: dict[int, int] = {root: root}
+    changed = True
+    while changed:
+        changed = False
+        for node in reversed(order[:-1]):
+            best: int | None = None
+            for successor in after[node]:
+                if successor not in parent:
+                    continue
+                if best is None:
+                    best = successor
+                    continue
+                left, right = best, successor
+                while left != right:
+                    while rank[left] < rank[right]:
+                        left = parent[left]
+                    while rank[right] < rank[left]:
+                        right = parent[right]
+                best = left
+            if best is not None and parent.get(node) != best:
+                parent[node] = best
+                changed = True
+    for block in blocks:
+        if len(after[block.index]) > 1:
+            meeting = parent.get(block.index, root)
+            block.join = None if meeting == root else meeting
