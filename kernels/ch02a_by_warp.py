@@ -33,6 +33,7 @@ exercise = Exercise(
         "in full blocks all 32 lanes of a warp can follow one recipe, so nearly every instruction can have all its lanes",
         active_lane_ratio=AtLeast(0.95),
     ),
+    budget_share=1.0,
     hints=(
         "A block of 256 elements has 128 even and 128 odd ones, and 8 warps. Threads 0-127 are warps 0-3: which elements should they take?",
         "Let `odd` be t >= 128; then both halves count t % 128 = 0 .. 127, and the element is first + 2 * (t % 128), plus 1 in the odd half.",

@@ -28,7 +28,7 @@ exercise = Exercise(
     reference=reference,
     cases=(
         Case("n = 1024, 4 full blocks", data(1024, 0.25), launch),
-        Case("n = 1000: a warp of 8 elements, a warp of none", data(1000, 0.25), launch),
+        Case("n = 900: a warp with 4 elements, three with none", data(900, 0.25), launch),
         Case("one element", data(1, -2.0), launch),
         Case("all 32 of a warp", data(256, 0.0, 1.0, 2.0), launch),
         Case("none", data(256, 0.0, -2.0, -1.0), launch),

@@ -17,8 +17,8 @@ def reference(data):
     positive = np.zeros(ceil_div(n, 32) * 32, np.int64)
     positive[:n] = data["x"] > 0
     warps = positive.reshape(-1, 32)
-    before = np.cumsum(warps, axis=1) - warps
-    return {"rank": np.where(warps == 1, before, -1).reshape(-1)[:n]}
+    ranks = [np.cumsum(kind, axis=1) - kind for kind in (warps, 1 - warps)]
+    return {"rank": np.where(warps == 1, ranks[0], ranks[1]).reshape(-1)[:n]}
 
 
 exercise = Exercise(
@@ -34,7 +34,7 @@ exercise = Exercise(
         Case("another length", data(77), launch, visible=False),
     ),
     hints=(
-        "The mask 0xffffffff says: all 32 lanes come. Look which lanes reach the ballot when some elements are negative, or when n ends inside a warp.",
-        "Ask the question first, for all lanes: `const bool positive = i < n && x[i] > 0.0f;`, then vote on it outside of every `if`, then branch.",
+        "The mask 0xffffffff says: all 32 lanes come to this very line. Which lanes come to the first ballot, which to the second?",
+        "Ask first, for all lanes: `const bool positive = i < n && x[i] > 0.0f;`, then vote on that outside every `if`. The other kind is `~votes`.",
     ),
 )

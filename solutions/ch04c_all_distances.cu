@@ -13,32 +13,24 @@ extern "C" __global__ void all_distances(const float* x, float* out, int n) {
     const float mine = i < n ? x[i] : 0.0f;     // past the end: not used
     float sum = 0.0f;
 
-    //@solution make every iteration wait for the slowest warp, twice
     for (int start = 0; start < n; start += 128) {
         const int left = min(128, n - start);   // the last tile may be short
         if (t < left) {
             tile[t] = x[start + t];             // tile[0 .. left - 1]
         }
-        __syncthreads();  // every tile[] of this iteration is filled
+        __syncthreads();  // every tile[] of this round is filled
 
+        //@solution repair this part: when may the next round refill tile[]?
         for (int k = 0; k < left; ++k) {
             sum += fabsf(mine - tile[k]);
         }
         __syncthreads();  // every thread is done with tile[]: refill it
+        //@stub
+        //@ for (int k = 0; k < left; ++k) {
+        //@     sum += fabsf(mine - tile[k]);
+        //@ }
+        //@end
     }
-    //@stub
-    //@ for (int start = 0; start < n; start += 128) {
-    //@     const int left = min(128, n - start);   // the last may be short
-    //@     if (t < left) {
-    //@         tile[t] = x[start + t];             // tile[0 .. left - 1]
-    //@     }
-    //@     __syncthreads();  // every tile[] of this iteration is filled
-    //@
-    //@     for (int k = 0; k < left; ++k) {
-    //@         sum += fabsf(mine - tile[k]);
-    //@     }
-    //@ }
-    //@end
 
     // Excluded: threads without an element.
     if (i < n) {
