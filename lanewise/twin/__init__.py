@@ -1,0 +1,49 @@
+"""CuPy's interface on the simulator: what `lanewise.cp` gives where there is no GPU. Device memory is this computer's own."""
+
+from __future__ import annotations
+
+import importlib
+
+from lanewise.twin.array import ndarray
+from lanewise.twin.creation import (
+    arange, array, asanyarray, asarray, ascontiguousarray, asfortranarray, asnumpy, copy, empty, empty_like, eye, frombuffer, full,
+    full_like, get_array_module, identity, linspace, logspace, ones, ones_like, tri, zeros, zeros_like,
+)  # fmt: skip
+
+__all__ = [
+    "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "asnumpy", "copy", "empty", "empty_like", "eye",
+    "frombuffer", "full", "full_like", "get_array_module", "identity", "linspace", "logspace", "ndarray", "ones", "ones_like", "tri",
+    "zeros", "zeros_like",
+]  # fmt: skip
+
+_PARTS = {"cuda", "random", "linalg", "testing"}  # submodules of CuPy's name, loaded when asked for
+_ELSEWHERE = {
+    "RawKernel": "raw", "RawModule": "raw", "tensor_map": "raw",
+    "get_default_memory_pool": "cuda", "get_default_pinned_memory_pool": "cuda", "is_available": "cuda",
+}  # fmt: skip
+
+
+def __getattr__(name: str):
+    if name in _PARTS:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _ELSEWHERE:
+        value = getattr(importlib.import_module(f"{__name__}.{_ELSEWHERE[name]}"), name)
+    elif name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    else:
+        from lanewise.twin.functions import lookup
+
+        try:
+            value = lookup(name)
+        except AttributeError:
+            raise AttributeError(
+                f"The simulator's cp has no {name!r}: do this step with NumPy (cp.asnumpy), or run it on a GPU, where cp is CuPy."
+            ) from None
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    from lanewise.twin.functions import FUNCTIONS, HOST_VALUES, LINALG, UFUNCS  # noqa: F401
+
+    return sorted({*__all__, *_PARTS, *_ELSEWHERE, *FUNCTIONS, *HOST_VALUES, *UFUNCS})
