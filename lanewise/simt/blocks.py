@@ -40,7 +40,7 @@ class Block:
 
 @dataclass
 class Graph:
-    """The blocks of one function. `slots` numbers the registers that occur, in order of appearance; `at` maps an instruction's index to its block."""
+    """The blocks of one function. `slots` numbers the registers that occur, in order of appearance."""
 
     function: Function
     body: list[Instruction]
@@ -147,7 +147,7 @@ def build(function: Function, body: list[Instruction]) -> Graph:
 
 def targets(function: Function, instruction: Instruction) -> list[int]:
     """Indices of the instructions a `bra` or `brx.idx` may jump to, a table's in order."""
-    label = instruction.operands[-1]
+    label = str(instruction.operands[-1])
     labels = function.branch_targets[label] if instruction.opcode == "brx" else [label]
     return [function.labels[name] for name in labels]
 

@@ -49,7 +49,9 @@ class _Reader:
                 self.type()
             if self.take("s"):
                 return inner
-            return f"{inner}::{self.unqualified()}"
+            local = self.nested() if self.take("N") else self.unqualified()
+            # a lambda's call operator is the lambda to whoever reads the source
+            return f"{inner}::{local.removesuffix('::operator()') if local.startswith('lambda') else local}"
         if self.peek() == "S" and not self.text.startswith("St", self.at):
             name = self.substitution()
         else:
@@ -209,6 +211,8 @@ class _Reader:
         outer = self.arguments
         if self.take("N"):
             name = self.nested()
+        elif letter == "Z":
+            name = self.encoding()
         elif letter.isdigit() or letter == "S":
             name = self.unqualified()
             if self.peek() == "I":

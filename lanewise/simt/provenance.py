@@ -173,5 +173,3 @@ def stored(body: list[Instruction], found: dict[int, tuple[str | None, ...]]) ->
                 return None
             names.add(name)
     return names
-
-

@@ -147,7 +147,12 @@ _DECLARATION = re.compile(
     re.S,
 )
 _DECLARATOR = re.compile(r"([\w$%.]+)\s*((?:\[\s*\d*\s*\]\s*)*)(?:=\s*(\{.*\}|[^,]+))?\s*(?:,|$)", re.S)
-_INITIAL = re.compile(r"\"([^\"]*)\"|0[fFdD][0-9a-fA-F]+|(?:0[xX](F+0*)\s*\(\s*)?(generic\s*\(\s*)?([A-Za-z_$%][\w$.]*)\s*\)?\s*([+-]\s*\d+)?\s*\)?|[-+]?[\w.]+")
+_INITIAL = re.compile(
+    r"\"([^\"]*)\""  # a string
+    r"|0[fFdD][0-9a-fA-F]+"
+    r"|(?:0[xX](F+0*)\s*\(\s*)?(generic\s*\(\s*)?([A-Za-z_$%][\w$.]*)\s*\)?\s*([+-]\s*\d+)?\s*\)?"  # sym, generic(sym)+4, 0xFF00(generic(sym)+4)
+    r"|[-+]?[\w.]+"
+)
 
 
 def size_of(kind: str) -> int:

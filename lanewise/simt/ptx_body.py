@@ -11,7 +11,6 @@ from .ptx import Address, Function, Imm, Instruction, Module, Operand, Reg, Spec
 _STATEMENT = re.compile(
     r"\s*(?:"
     r"(?P<loc>\.loc[^\n]*)"
-    r"|(?P<comment>//[^\n]*|/\*[\s\S]*?\*/)"
     r"|(?P<open>\{)"
     r"|(?P<close>\})"
     r"|(?P<label>[\w$%.]+)\s*:(?!:)"
@@ -22,11 +21,11 @@ _STATEMENT = re.compile(
     r"|(?P<rest>\S[\s\S]*)"
     r")"
 )
-_COMMENT = re.compile(r"//[^\n]*|/\*[\s\S]*?\*/")
+_COMMENT = re.compile(r"(\.loc[^\n]*)|//[^\n]*|/\*[\s\S]*?\*/")  # clang's comments behind .loc tell the inline chain: they stay
 _INSTRUCTION = re.compile(r"(?:@(!?)\s*([\w$%.]+)\s+)?([a-z][a-z0-9_]*)((?:\.[\w:]+)*)(?:\s+([\s\S]+))?$")
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:\s*,\s*function_name\s+([\w$.]+)(?:\s*\+\s*\d+)?\s*,\s*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
 _CLANG_CHAIN = re.compile(r"@\[ \S*?([^/\s:]+):(\d+):\d+")
-_ITEM = re.compile(r"\{[^}]*\}|\[[^\]]*\]|[^,\s{\[][^,]*|(?<=,)\s*(?=,)")
+_ITEM = re.compile(r"\{[^}]*\}|\[[^\]]*\]|[^,\s{\[][^,]*")
 _BASE = re.compile(r"\s*([\w$%.]+)?\s*((?:[+-]\s*-?\s*(?:0[xX])?[0-9a-fA-F]+U?\s*)*)$")
 _OFFSET = re.compile(r"([+-])\s*(-?)\s*((?:0[xX])?[0-9a-fA-F]+)")
 _REGISTER = re.compile(r"([\w$%.]+)\s*(?:<\s*(\d+)\s*>)?\s*(?:,|$)")
@@ -74,7 +73,8 @@ class _Lines:
 
     def __init__(self, module: Module):
         self.module = module
-        self.line, self.file, self.inlined = 0, module.learner_file, ()
+        self.line, self.file = 0, module.learner_file
+        self.inlined: tuple[tuple[str, int], ...] = ()
         self.seen: dict[tuple[int, int, int], tuple[_Frame, ...]] = {}
         self.resolved: dict[str, tuple[_Frame, ...]] = {}
 
@@ -139,15 +139,13 @@ class _Reader:
 
     def read(self, text: str) -> list[Instruction]:
         pending: str | None = None  # a label that may turn out to name a table or a prototype
-        for found in _STATEMENT.finditer(text):
+        for found in _STATEMENT.finditer(_COMMENT.sub(r"\1", text)):
             kind = found.lastgroup
             if kind == "statement":
                 statement = found["statement"]
-                if "//" in statement or "/*" in statement:
-                    statement = _COMMENT.sub(" ", statement).strip()
                 if statement[0] == ".":
                     self.directive(statement, pending)
-                elif statement:
+                else:
                     self.instruction(statement)
                 pending = None
             elif kind == "loc":
