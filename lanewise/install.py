@@ -26,8 +26,7 @@ OLDEST = (3, 11)
 # What each make target installs, by extras of pyproject.toml.
 EXTRAS = {"lab": ["lab"], "dev": ["lab", "grade", "dev"], "bench": ["lab", "grade", "dev", "bench"]}
 # Measured with `du` on Linux x86-64 after a fresh install, and the sum of the downloads beside it.
-SIZES = {"lab": "150 MB to download, 500 MB on disk", "dev": "280 MB to download, 1 GB on disk", "bench": "350 MB to download, 1.3 GB on disk"}
-CUPY = "14.2.0"
+SIZES = {"lab": "165 MB to download, 560 MB on disk", "dev": "290 MB to download, 1.1 GB on disk", "bench": "350 MB to download, 1.3 GB on disk"}
 
 
 def main(argv):
@@ -82,20 +81,18 @@ def cuda_driver():
     return None
 
 
-def cupy_requirement(driver):
-    """The CuPy that fits a driver, with the CUDA libraries that it calls, as pip requirements; [] where none does."""
+def gpu_extra(driver):
+    """The extra of pyproject.toml with the CuPy that fits a driver, or None where none does."""
     if driver is None or driver < (12, 0):
-        return []
-    if driver < (13, 0):
-        return ["cupy-cuda12x[ctk]==" + CUPY]
-    return ["cupy-cuda13x[ctk]==" + CUPY]
+        return None
+    return "gpu12" if driver < (13, 0) else "gpu"
 
 
 def wanted(target, stamp):
     """What an installation for `target` must hold: compared with the stamp, so that a second call needs no pip."""
     extras = sorted(set(EXTRAS[target]) | set(stamp.get("extras", [])))
     source = (ROOT / "pyproject.toml").read_bytes()
-    return {"root": str(ROOT), "pyproject": hashlib.sha256(source).hexdigest(), "extras": extras, "cupy": cupy_requirement(cuda_driver())}
+    return {"root": str(ROOT), "pyproject": hashlib.sha256(source).hexdigest(), "extras": extras, "gpu": gpu_extra(cuda_driver())}
 
 
 def install(target):
@@ -105,18 +102,18 @@ def install(target):
     if stamp == goal:
         return
     began = time.time()
-    if stamp.get("root") != str(ROOT) or not works():
+    if not works() or stamp.get("root", str(ROOT)) != str(ROOT):  # a clone that was moved: paths in .venv are absolute
         say("1/3  making .venv with Python %d.%d" % sys.version_info[:2])
         run([sys.executable, "-m", "venv", "--clear", str(VENV)], "making .venv")
         goal = wanted(target, {})
     else:
         say("1/3  .venv is there")
     say("2/3  installing [%s]: about %s; a minute or two" % (", ".join(goal["extras"]), SIZES[target]))
-    pip(["--editable", "%s[%s]" % (ROOT, ",".join(goal["extras"]))])
-    if goal["cupy"]:
-        say("     a CUDA GPU is here: %s, about 1.4 GB" % goal["cupy"][0])
+    pip(goal["extras"])
+    if goal["gpu"]:
+        say("     a CUDA GPU is here: installing CuPy for it, [%s]" % goal["gpu"])
         try:
-            pip(goal["cupy"])
+            pip([*goal["extras"], goal["gpu"]])
         except SystemExit as error:
             say("     no CuPy (%s): the course runs on the simulator; `lanewise doctor` says how to try again" % error)
     quiet_jupyter()
@@ -139,10 +136,10 @@ def works():
     return python.exists() and (VENV / "pyvenv.cfg").exists() and bool(list(VENV.glob("lib*/python*/site-packages/pip")) or os.name == "nt")
 
 
-def pip(requirements):
-    """Run pip in .venv and show one line a download. Raises SystemExit with pip's own last words if it fails."""
+def pip(extras):
+    """Install the package with `extras` into .venv and show one line a download. Raises SystemExit with pip's reason if it fails."""
     command = [str(venv_python()), "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
-    run(command + requirements, "pip", show=download_line)
+    run([*command, "--editable", "%s[%s]" % (ROOT, ",".join(extras))], "pip", show=download_line)
 
 
 def download_line(line):
@@ -174,7 +171,10 @@ def run(command, what, show=None):
         if time.time() - last > 10:
             last = time.time()
             say("     … %d s" % (last - began))
-    if process.wait():
+    status = process.wait()
+    if VENV.exists():
+        LOG.write_text("\n".join(lines) + "\n")
+    if status:
         raise SystemExit("%s failed: %s" % (what, explain(lines)))
 
 
@@ -193,7 +193,6 @@ def explain(lines):
         return "the disk is full; free 1 GB and call make again."
     if "Permission denied" in text:
         return "no permission to write in %s; clone the course into a folder of your own." % ROOT
-    LOG.write_text(text + "\n")
     errors = [line.strip() for line in lines if re.match(r"\s*(ERROR|error|\w*Error)\b", line)] or ["no word of why"]
     return "%s (all of it: %s)" % (errors[-1], LOG)
 

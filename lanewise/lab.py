@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from lanewise.install import cuda_driver
+from lanewise.cp import find_device
 from lanewise.names import Course, CourseError, find_course, write_atomically
 
 LEDGER = ".chapters.json"
@@ -55,7 +55,8 @@ def main(argv: Sequence[str]) -> int:
         return 1
     page = course.notebook(first).name if first and course.notebook(first).exists() else ""
     server = LabApp.initialize_server(argv=jupyter_arguments(course.work_dir, page) + arguments)
-    print(f"device:   {'a CUDA GPU, driver %d.%d' % driver if (driver := cuda_driver()) else 'the simulator (no CUDA GPU here)'}")
+    device = find_device()
+    print(f"device:   {device.backend}. {device.why}")
     # The socket listens already: a click right now is answered a moment later.
     print("\n".join(address(server.port, server.ip, server.base_url, server.identity_provider.token, page)), flush=True)
     server.start()
