@@ -25,7 +25,7 @@ IDENTIFIERS: dict[str, str] = {
     "DBL_MIN": _NUMERIC.format("double", "min"),
     "DBL_EPSILON": _NUMERIC.format("double", "epsilon"),
     **{f"{sign}int{bits}_t": _INTEGERS for sign in ("", "u") for bits in (8, 16, 32, 64)},
-    **{name: _INTEGERS for name in ("uintptr_t", "intptr_t", "INT32_MAX", "INT32_MIN", "UINT32_MAX", "INT64_MAX", "INT64_MIN", "UINT64_MAX", "UINT8_MAX", "INT8_MAX")},
+    **{name: _INTEGERS for name in ("uintptr_t", "intptr_t", "INT32_MAX", "INT32_MIN", "UINT32_MAX", "INT64_MAX", "INT64_MIN", "UINT64_MAX")},
     **{name: _LIMITS for name in ("INT_MAX", "INT_MIN", "UINT_MAX", "LONG_MAX", "LONG_MIN", "LLONG_MAX", "LLONG_MIN", "ULLONG_MAX", "CHAR_BIT", "SHRT_MAX")},
     **{name: _HALF for name in ("half", "half2", "__half", "__half2", "__float2half", "__half2float", "__hadd", "__hmul", "__hfma", "__hfma2")},
     **{name: _BFLOAT for name in ("__nv_bfloat16", "__nv_bfloat162", "nv_bfloat16", "__float2bfloat16", "__bfloat162float")},
@@ -92,29 +92,71 @@ _SYNTAX = "look for a missing (, ), { or ; on this line or the one before."
 
 # Patterns on NVRTC's and clang's sentences, first match wins.
 TEXTS: list[tuple[str, str]] = [
-    (r"device-side kernel launch|kernel call to a global function", "kernels are launched from Python, kernel(grid, block, args): leave <<<...>>> and main out of the source."),
-    (r"explicitly marked as a __host__ function", "leave the __host__ function out: a source for NVRTC holds device code alone."),
-    (r"__global__ function must have a void return type|kernel function type .* must have void return", "a kernel returns nothing: write void, and store the result in an array."),
+    (
+        r"device-side kernel launch|kernel call to a global function",
+        "kernels are launched from Python, kernel(grid, block, args): leave <<<...>>> and main out of the source.",
+    ),
+    (
+        r"explicitly marked as a __host__ function",
+        "leave the __host__ function out: a source for NVRTC holds device code alone.",
+    ),
+    (
+        r"__global__ function must have a void return type|kernel function type .* must have void return",
+        "a kernel returns nothing: write void, and store the result in an array.",
+    ),
     (r'expected a "}"|expected \'}\'', "a { is never closed: count the braces, or indent the code to see which."),
     (r"expected a declaration|extraneous closing brace", "a } too many stands before or on this line."),
-    (r"expression must have a constant value|variable length array|fold", "the size of an array must be known to the compiler: constexpr int N = 32; or extern __shared__ with the size given at the launch."),
-    (r"initializer not allowed for __shared__|initialization is not supported for __shared__", "shared memory can't be initialised where it is declared: let the threads store the values, then __syncthreads()."),
-    (r"modifiable lvalue|read-only variable|const-qualified type", "what is assigned to is const: write to another array, or drop the const."),
-    (r'from "const (?:dim3|uint3)"|type "const (?:dim3|uint3)"|__cuda_builtin_\w+_t', "it has three parts: write .x, .y or .z after it."),
-    (r'"\w[\w ]* \*" cannot be used to initialize an entity of type "\w[\w ]*[^*]"|with an rvalue of type|with an lvalue of type', "a pointer is not a value: write its element, such as x[i]."),
-    (r"more than one instance of overloaded function|call to .* is ambiguous", "the arguments have different types: make them equal, such as min(1.0f, x)."),
-    (r"already been declared|redefinition of", "the name is taken: choose another, or assign without naming the type again."),
-    (r"missing closing quote|missing terminating", 'a " or \' is never closed on this line.'),
+    (
+        r"expression must have a constant value|variable length array|fold",
+        "the size of an array must be known to the compiler: constexpr int N = 32; or extern __shared__ with the size given at the launch.",
+    ),
+    (
+        r"initializer not allowed for __shared__|initialization is not supported for __shared__",
+        "shared memory can't be initialised where it is declared: let the threads store the values, then __syncthreads().",
+    ),
+    (
+        r"modifiable lvalue|read-only variable|const-qualified type",
+        "what is assigned to is const: write to another array, or drop the const.",
+    ),
+    (
+        r'from "const (?:dim3|uint3)"|type "const (?:dim3|uint3)"|__cuda_builtin_\w+_t',
+        "it has three parts: write .x, .y or .z after it.",
+    ),
+    (
+        r'"\w[\w ]* \*" cannot be used to initialize an entity of type "\w[\w ]*[^*]"|with an rvalue of type|with an lvalue of type',
+        "a pointer is not a value: write its element, such as x[i].",
+    ),
+    (
+        r"more than one instance of overloaded function|call to .* is ambiguous",
+        "the arguments have different types: make them equal, such as min(1.0f, x).",
+    ),
+    (
+        r"already been declared|redefinition of",
+        "the name is taken: choose another, or assign without naming the type again.",
+    ),
+    (r"missing closing quote|missing terminating", "a \" or ' is never closed on this line."),
     (r"too (many|few) arguments|no matching function", "compare the call with the function's parameters."),
-    (r"uses too much shared data", "a kernel can declare 48 KB of shared memory: for more, use extern __shared__ and raise max_dynamic_shared_size_bytes."),
-    (r"expected an expression|expected expression|expected a \"\)\"|expected '\)'|expected a statement|expected an identifier", _SYNTAX),
-    (r"unrecognized option|invalid value for", "options are those of NVRTC, such as -DN=4, --use_fast_math, -std=c++17."),
+    (
+        r"uses too much shared data",
+        "a kernel can declare 48 KB of shared memory: for more, use extern __shared__ and raise max_dynamic_shared_size_bytes.",
+    ),
+    (
+        r"expected an expression|expected expression|expected a \"\)\"|expected '\)'|expected a statement|expected an identifier",
+        _SYNTAX,
+    ),
+    (
+        r"unrecognized option|invalid value for",
+        "options are those of NVRTC, such as -DN=4, --use_fast_math, -std=c++17.",
+    ),
 ]
 
-BUILT_INS: tuple[str, ...] = (
-    *"threadIdx blockIdx blockDim gridDim warpSize __syncthreads __syncwarp __threadfence __threadfence_block __shared__ __constant__ __device__ __global__ "
-    "__launch_bounds__ __restrict__ __forceinline__ __noinline__ __shfl_sync __shfl_up_sync __shfl_down_sync __shfl_xor_sync __ballot_sync __any_sync __all_sync "
-    "__activemask __match_any_sync __popc __ffs __clz __ldg atomicAdd atomicMax atomicMin atomicCAS atomicExch atomicSub atomicAnd atomicOr atomicXor printf "
-    "expf exp2f logf log2f sqrtf rsqrtf fmaxf fminf fabsf tanhf sinf cosf powf floorf ceilf roundf fmaf __expf __logf __fdividef __float_as_int __int_as_float "
-    "float2 float4 int2 int4 make_float2 make_float4 make_int2 make_int4 unsigned constexpr".split(),
+BUILT_INS: tuple[str, ...] = tuple(
+    """
+    threadIdx blockIdx blockDim gridDim warpSize __syncthreads __syncwarp __threadfence __threadfence_block __shared__ __constant__
+    __device__ __global__ __launch_bounds__ __restrict__ __forceinline__ __noinline__ __shfl_sync __shfl_up_sync __shfl_down_sync
+    __shfl_xor_sync __ballot_sync __any_sync __all_sync __activemask __match_any_sync __popc __ffs __clz __ldg atomicAdd atomicMax
+    atomicMin atomicCAS atomicExch atomicSub atomicAnd atomicOr atomicXor printf expf exp2f logf log2f sqrtf rsqrtf fmaxf fminf
+    fabsf tanhf sinf cosf powf floorf ceilf roundf fmaf __expf __logf __fdividef __float_as_int __int_as_float
+    float2 float4 int2 int4 make_float2 make_float4 make_int2 make_int4 unsigned constexpr
+    """.split()  # noqa: SIM905
 )

@@ -19,7 +19,7 @@ from pathlib import Path
 from .errors import CompileError
 
 VERSION = "13.0.88"
-INSTALL = f'"{sys.executable}" -m pip install nvidia-cuda-nvrtc=={VERSION}' if " " in sys.executable else f"pip install nvidia-cuda-nvrtc=={VERSION}"
+INSTALL = f"pip install nvidia-cuda-nvrtc=={VERSION}"
 FILE_NAME = "kernel.cu"
 # NVRTC looks for `#include "x.h"` beside the source, and beside a bare name means the working folder. CuPy compiles in an empty
 # temporary folder; a folder that doesn't exist does the same. A #line directive gives the file its plain name back.
@@ -58,7 +58,9 @@ def compile(source: str, arch: str = "sm_90a", options: tuple[str, ...] = (), na
     return _compile(source, arch, tuple(options), tuple(names), str(kernels or KERNELS))
 
 
-def cubin(source: str, arch: str = "sm_90a", options: tuple[str, ...] = (), names: tuple[str, ...] = (), kernels: Path | str | None = None) -> tuple[bytes, str]:
+def cubin(
+    source: str, arch: str = "sm_90a", options: tuple[str, ...] = (), names: tuple[str, ...] = (), kernels: Path | str | None = None
+) -> tuple[bytes, str]:
     """The machine code ptxas makes of `source` for `arch`, as ELF bytes, and the log."""
     return _cubin(source, arch, tuple(options), tuple(names), str(kernels or KERNELS))
 
