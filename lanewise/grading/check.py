@@ -1,0 +1,232 @@
+"""The one check: a text against an exercise → Verdict.
+
+Four callers: the learner's text, the solution (must pass every case), the skeleton (must compile and fail), each wrong variant (must get its named verdict).
+For each case, on private data: launch under two schedules, findings first, then inputs unmodified, then values, then the budget.
+Where there is a GPU, a kernel that passed on the simulator runs on it, too, and its values are compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lanewise import simt
+from lanewise.exercise import AtLeast, Budget, Case, Data, Example, Exercise, Launch
+from lanewise.grading.compare import mismatch
+from lanewise.grading.source import NotGradable, check_includes
+from lanewise.grading.verdict import CaseResult, Verdict, clean, excerpt, show_number
+
+SCHEDULES = (0, 1)
+HOPELESS = frozenset({"step-limit", "deadlock"})  # every further case would take its seconds to say the same
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The first thing that went wrong in a case."""
+
+    kind: str
+    message: str
+    line: int | None = None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """A case that ran: its failure or None, and the report of schedule 0."""
+
+    case: Case
+    failure: Failure | None
+    report: Any = None
+
+
+Launcher = Callable[[Case, Launch, list[Any], int], Any]  # (case, launch, arguments, schedule) → Report
+
+
+def check(exercise: Example, text: str, *, seed: int = 0, schedules: tuple[int, ...] = SCHEDULES, progress: Callable[[str], None] = lambda stage: None) -> Verdict:
+    """Grade one text. Never raises for a fault of the text.
+
+    `seed` makes other data of the same cases. `progress` is told "compile", "run" and "gpu" as the check comes to each.
+    """
+    progress("compile")
+    try:
+        check_includes(text)
+        module = simt.compile(text, arch=exercise.arch, options=exercise.options)
+        kernel = module.kernel(exercise.kernel)
+    except NotGradable as error:
+        return _verdict(exercise, text, [], Failure(error.kind, str(error), error.line))
+    except simt.CompileError as error:
+        return _verdict(exercise, text, [], compile_failure(error, text))
+    except simt.KernelNotFound as error:
+        return _verdict(exercise, text, [], Failure("kernel-not-found", str(error)))
+    except simt.Unsupported as error:
+        return _verdict(exercise, text, [], Failure("unsupported", str(error), named_line(str(error))))
+    progress("run")
+
+    def launcher(case: Case, launch: Launch, args: list[Any], schedule: int) -> Any:
+        return kernel.launch(launch.grid, launch.block, args, launch.shared_bytes, schedule=schedule, max_steps=case.max_steps)
+
+    outcomes = list(_run_cases(exercise, launcher, seed, schedules))
+    failure = next((outcome.failure for outcome in outcomes if outcome.failure is not None), None)
+    if failure is None or failure.kind == "over-budget":
+        on_gpu = _on_gpu(exercise, text, seed, progress)
+        failure = on_gpu or failure
+    return _verdict(exercise, text, outcomes, failure)
+
+
+def arguments(launch: Launch, data: Data, outputs: Collection[str]) -> list[Any]:
+    """The launch's arguments from the case's data, outputs as simt.Output. Raises ValueError for a name without data."""
+    missing = [name for name in launch.names if name not in data]
+    if missing:
+        raise ValueError(f"a launch names {missing[0]!r}, which the case's data doesn't have; it has {', '.join(data)}")
+    return [simt.Output(data[name]) if name in outputs else data[name] for name in launch.names]
+
+
+def run_case(exercise: Example, case: Case, launcher: Launcher, seed: int = 0, schedules: tuple[int, ...] = SCHEDULES) -> Outcome:
+    """One case under every schedule, until something is wrong. Each launch gets data of its own, made anew from the seed."""
+    expected = exercise.reference(case.data(seed))
+    outputs = expected.keys() - set(exercise.updates)
+    untouched = case.data(seed)
+    first = None
+    for schedule in schedules:
+        data = case.data(seed)
+        launch = case.launch_for(data)
+        report = launcher(case, launch, arguments(launch, data, outputs), schedule)
+        first = first or report
+        failure = _finding(report) or _modified(data, untouched, expected) or _wrong(exercise, case, data, expected, launch)
+        if failure is not None:
+            return Outcome(case, failure, first)
+    for budget in exercise.budgets:
+        if budget.case == case.name and (failure := over_budget(budget, first)) is not None:
+            return Outcome(case, failure, first)
+    return Outcome(case, None, first)
+
+
+def over_budget(budget: Budget, report: Any) -> Failure | None:
+    """The first counter beyond its limit, with the source line that has most of it. A counter that isn't exact here (None) isn't held against anybody."""
+    for name, limit in budget.limits.items():
+        value = getattr(report.counters, name)
+        if value is None:
+            continue
+        least = isinstance(limit, AtLeast)
+        bound = limit.value if isinstance(limit, AtLeast) else limit
+        if (value < bound) if least else (value > bound):
+            line = _costliest(report, name, least)
+            most = f" Most of it is on line {line}." if line is not None and not least else ""
+            words = f"{name} is {_show(value)}, {'at least' if least else 'at most'} {_show(bound)} is the budget: {budget.why.strip().rstrip('.')}.{most}"
+            return Failure("over-budget", words, line)
+    return None
+
+
+def compile_failure(error: simt.CompileError, text: str) -> Failure:
+    """The compiler's first complaint about the learner's own lines; what it says about any other file stays out."""
+    message = str(error)
+    line = named_line(message)
+    if line is None:
+        match = re.search(r"^kernel\.cu\((\d+)\): (?:catastrophic )?error", error.log, re.MULTILINE)
+        line = int(match[1]) if match else None
+    if line is not None and line > text.count("\n") + 1:
+        line = None
+    return Failure("compile-error", message, line)
+
+
+def named_line(message: str) -> int | None:
+    """The first "line N" or "kernel.cu(N)" of a message."""
+    match = re.search(r"\bline (\d+)|kernel\.cu\((\d+)\)", message)
+    return int(match[1] or match[2]) if match else None
+
+
+def _run_cases(exercise: Example, launcher: Launcher, seed: int, schedules: tuple[int, ...]) -> Iterator[Outcome]:
+    hopeless = False
+    for case in exercise.cases:
+        if hopeless:
+            yield Outcome(case, Failure("", "not run: the case before never ended"))
+            continue
+        outcome = run_case(exercise, case, launcher, seed, schedules)
+        hopeless = outcome.failure is not None and outcome.failure.kind in HOPELESS
+        yield outcome
+
+
+def _finding(report: Any) -> Failure | None:
+    error = next((finding for finding in report.findings if finding.severity == "error"), None)
+    return Failure(error.kind, error.message, error.line) if error is not None else None
+
+
+def _modified(data: Data, untouched: Data, expected: dict[str, np.ndarray]) -> Failure | None:
+    for name, value in data.items():
+        if name in expected or not isinstance(value, np.ndarray):
+            continue
+        before = untouched[name]
+        if value.tobytes() == before.tobytes():
+            continue
+        raw, was = (np.ascontiguousarray(a).reshape(-1).view(np.uint8).reshape(a.size, -1) for a in (value, before))
+        index = np.unravel_index(int(np.argmax((raw != was).any(axis=1))), value.shape)
+        where = f"[{', '.join(str(int(i)) for i in index)}]" if value.ndim else ""
+        words = f"{name} is an input, but {name}{where} was changed from {before[index]} to {value[index]}: write to the outputs alone."
+        return Failure("wrong-values", words)
+    return None
+
+
+def _wrong(exercise: Example, case: Case, data: Data, expected: dict[str, np.ndarray], launch: Launch) -> Failure | None:
+    rtol = exercise.rtol if case.rtol is None else case.rtol
+    atol = exercise.atol if case.atol is None else case.atol
+    threads = launch.block if isinstance(launch.block, int) else int(np.prod(launch.block))
+    for name, right in expected.items():
+        words = mismatch(name, data[name], right, rtol, atol, threads)
+        if words:
+            return Failure("wrong-values", words)
+    return None
+
+
+def _on_gpu(exercise: Example, text: str, seed: int, progress: Callable[[str], None]) -> Failure | None:
+    progress("gpu")  # before cp is imported: it may open the GPU
+    from lanewise import cp
+
+    if cp.backend != "gpu":
+        return None
+    from lanewise.grading.gpu import values_on_gpu
+
+    return values_on_gpu(exercise, text, seed)
+
+
+def _verdict(exercise: Example, text: str, outcomes: list[Outcome], failure: Failure | None) -> Verdict:
+    points = exercise.points if isinstance(exercise, Exercise) else 1
+    share = exercise.budget_share if isinstance(exercise, Exercise) else 1.0
+    ran = {outcome.case.name: outcome for outcome in outcomes}
+    cases = tuple(_case_result(case, ran.get(case.name)) for case in exercise.cases)
+    if failure is None:
+        return clean(Verdict(str(exercise.key), points, points, None, "", None, cases))
+    only_budget = bool(outcomes) and failure.kind == "over-budget" and all(o.failure is None or o.failure.kind == "over-budget" for o in outcomes)
+    score = points * (1 - share) if only_budget else 0.0
+    failed = next((outcome for outcome in outcomes if outcome.failure is failure), None)
+    message = failure.message
+    if failed is not None:
+        message = f"{_case_words(failed.case, exercise)}: {message}"
+    return clean(Verdict(str(exercise.key), score, points, failure.kind, message, failure.line, cases, excerpt(text, failure.line)))
+
+
+def _case_result(case: Case, outcome: Outcome | None) -> CaseResult:
+    if outcome is None:
+        return CaseResult(case.name, False, case.visible, "not run")
+    return CaseResult(case.name, outcome.failure is None, case.visible, outcome.failure.message if outcome.failure else "")
+
+
+def _case_words(case: Case, exercise: Example) -> str:
+    return f"Case {exercise.cases.index(case) + 1} ({case.name})" if case.visible else f"Case {exercise.cases.index(case) + 1} (a hidden one, {case.name})"
+
+
+def _costliest(report: Any, counter: str, least: bool) -> int | None:
+    """The line with most of a counter; for a ratio the line with the lowest."""
+    lines = {line: getattr(counters, counter, None) for line, counters in report.by_line.items() if line}
+    known = {line: value for line, value in lines.items() if value is not None}
+    if least:
+        known = {line: value for line, value in known.items() if report.by_line[line].warp_instructions}
+    if not known or not any(known.values()):
+        return None
+    return min(known, key=lambda line: (known[line], line)) if least else max(known, key=lambda line: (known[line], -line))
+
+
+def _show(value: float) -> str:
+    return show_number(value) if isinstance(value, int) or float(value).is_integer() else f"{value:.3g}"

@@ -1,0 +1,84 @@
+"""A learner's text before the compiler sees it: from bytes to text, and what may be included."""
+
+from __future__ import annotations
+
+import re
+
+LARGEST = 256 * 1024  # bytes; the largest kernel of the course is below 20 kB
+
+# Comments, character and string literals (raw ones first): whichever starts first wins.
+_TOKENS = re.compile(
+    r"""(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))
+      | (?P<literal>R"(?P<delimiter>[^()\\\s]{0,16})\(.*?\)(?P=delimiter)" | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*')""",
+    re.DOTALL | re.VERBOSE,
+)
+_DIRECTIVE = re.compile(r"^[ \t\f\v]*(?:\#|%:|\?\?=)[ \t\f\v]*(?P<word>\w+)(?P<rest>[^\n]*)", re.MULTILINE)
+_HEADER = re.compile(r"\s*(?:<(?P<angle>[^<>\n]+)>|\"(?P<quoted>[^\"\n]+)\")\s*")
+_READS_FILES = re.compile(r"__has_include(?:_next)?|__has_embed")
+
+
+class NotGradable(Exception):
+    """The text can't go to the compiler: `kind`, the sentence, the line."""
+
+    def __init__(self, kind: str, message: str, line: int | None = None):
+        super().__init__(message)
+        self.kind = kind
+        self.line = line
+
+
+def decode(raw: bytes) -> str:
+    """A file's bytes as text with `\\n` line ends and no byte order mark. Raises NotGradable for what is no UTF-8 text."""
+    if len(raw) > LARGEST:
+        raise NotGradable("compile-error", f"The file has more than {LARGEST // 1024} kB: hand in one kernel file.")
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise NotGradable("compile-error", "The file is UTF-16: save it as UTF-8.")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise NotGradable("compile-error", f"Line {line} holds a byte that is no UTF-8 (0x{raw[error.start]:02x}): save the file as UTF-8.", line) from None
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise NotGradable("compile-error", f"Line {line} holds a NUL byte: this is no text file; save your kernel as UTF-8 text.", line)
+    if not text.strip():
+        raise NotGradable("kernel-not-found", "The file is empty: `lanewise reset` brings the skeleton back.")
+    return text
+
+
+def without_comments(text: str, literals: bool = False) -> str:
+    """The text with comments (and, if asked, literals) blanked out: every other character keeps its place."""
+
+    def blank(match: re.Match[str]) -> str:
+        if match["comment"] is None and not literals:
+            return match[0]
+        return re.sub(r"[^\n]", " ", match[0])
+
+    return _TOKENS.sub(blank, text)
+
+
+def check_includes(text: str) -> None:
+    """Only headers by a relative name may be included: a compiler's error message would print any other file's text.
+
+    Sees through comments, joined lines, digraphs and trigraphs; refuses names made by macros. Raises NotGradable.
+    """
+    # Joining lines moves the numbers: a newline put in after the joined line keeps them for all that follows.
+    joined = re.sub(r"(?:[^\n]*(?:\\|\?\?/)[ \t]*\n)+[^\n]*", _join, text)
+    code = without_comments(joined)
+    for match in _DIRECTIVE.finditer(code):
+        line = code.count("\n", 0, match.start()) + 1
+        if match["word"] in ("include", "include_next", "import", "embed"):
+            header = _HEADER.fullmatch(match["rest"])
+            name = (header["angle"] or header["quoted"]).strip() if header else ""
+            if match["word"] != "include" or not name or re.match(r"[/\\~]|\w:", name) or ".." in re.split(r"[/\\]", name):
+                raise NotGradable("compile-error", f"Line {line}: only the toolkit's headers and kernels/*.cuh can be included, by their names.", line)
+        if _READS_FILES.search(match["rest"]) or re.search(r"##|%:%:|\?\?=\?\?=", match["rest"]) and "include" in match["rest"]:
+            raise NotGradable("compile-error", f"Line {line}: __has_include isn't graded; include the header, or leave it out.", line)
+    if re.search(r"\.\s*incbin", code):
+        line = code.count("\n", 0, code.index("incbin")) + 1
+        raise NotGradable("compile-error", f"Line {line}: .incbin reads a file, and a kernel mustn't.", line)
+
+
+def _join(match: re.Match[str]) -> str:
+    newlines = match[0].count("\n")
+    return re.sub(r"(?:\\|\?\?/)[ \t]*\n", "", match[0]) + "\n" * newlines
