@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases.faults import CASES, FACTS, Case, Output, Version
 
 from lanewise import simt
 from lanewise.grading import compare
 from lanewise.simt.counters import Counters
 from lanewise.simt.finding import Finding
-
-from cases.faults import CASES, FACTS, Case, Output, Version
 
 # What the message must say of the fault, beside the array: names and numbers that the case's `says` gives.
 ESSENTIALS = {
@@ -84,11 +83,8 @@ def wrong_outputs(case: Case, version: Version, ran: Ran, seed: int = 0) -> list
     for name, right in case.want(untouched).items():
         got = ran.array(name)
         right = np.asarray(right).reshape(got.shape)
-        if got.dtype.kind in "iub":
-            close = got == right
-        else:
-            close = np.abs(got.astype("f8") - right) <= case.atol + case.rtol * np.abs(right)
-        if not np.all(close):
+        bound = 0 if got.dtype.kind in "iub" else case.atol + case.rtol * np.abs(right)
+        if not np.all(np.abs(got.astype("f8") - right) <= bound):
             names.append(name)
     return names
 
@@ -116,10 +112,7 @@ def test_the_faulty_program_is_explained(case: Case):
 @pytest.mark.parametrize("case", [c for c in CASES if c.expect], ids=names(c for c in CASES if c.expect))
 def test_the_message_says_what_happened(case: Case):
     ran = run(case.faulty)
-    if ran.compile_error:
-        text = str(ran.compile_error)
-    else:
-        text = next(f.message for f in ran.findings if f.kind in case.expect)
+    text = str(ran.compile_error) if ran.compile_error else next(f.message for f in ran.findings if f.kind in case.expect)
     lacking = [pattern for pattern in ESSENTIALS[case.id] if not re.search(pattern, text)]
     assert not lacking, f"{lacking} not in: {text}"
     assert text.rstrip().endswith(".")
