@@ -1,0 +1,14 @@
+"""Tests and notebooks never see a learner's answers: they get an empty work folder of their own."""
+
+import os
+import shutil
+import tempfile
+
+
+def pytest_configure(config):
+    config.lanewise_work = tempfile.mkdtemp(prefix="lanewise-work-")
+    os.environ["LANEWISE_WORK"] = config.lanewise_work
+
+
+def pytest_unconfigure(config):
+    shutil.rmtree(getattr(config, "lanewise_work", ""), ignore_errors=True)
