@@ -76,9 +76,14 @@ def __getattr__(name: str) -> Any:
     elif name in ("RawKernel", "RawModule", "tensor_map"):
         value = getattr(importlib.import_module("lanewise.twin.checked"), name)
     else:
-        value = getattr(importlib.import_module("cupy"), name)
+        value = getattr(real_cupy(), name)
     globals()[name] = value
     return value
+
+
+def real_cupy() -> Any:
+    """The module CuPy itself; only for a machine with a GPU."""
+    return importlib.import_module("cupy")
 
 
 def __dir__() -> list[str]:

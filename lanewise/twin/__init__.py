@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import importlib
 
+from lanewise.twin import creation
 from lanewise.twin.array import ndarray
-from lanewise.twin.creation import (
-    arange, array, asanyarray, asarray, ascontiguousarray, asfortranarray, asnumpy, copy, empty, empty_like, eye, frombuffer, full,
-    full_like, get_array_module, identity, linspace, logspace, ones, ones_like, tri, zeros, zeros_like,
-)  # fmt: skip
+from lanewise.twin.creation import *  # noqa: F403  its __all__ is CuPy's names
 
-__all__ = [
-    "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "asnumpy", "copy", "empty", "empty_like", "eye",
-    "frombuffer", "full", "full_like", "get_array_module", "identity", "linspace", "logspace", "ndarray", "ones", "ones_like", "tri",
-    "zeros", "zeros_like",
-]  # fmt: skip
+__all__ = ["ndarray", *creation.__all__]
 
 _PARTS = {"cuda", "random", "linalg", "testing"}  # submodules of CuPy's name, loaded when asked for
 _ELSEWHERE = {
@@ -36,14 +30,12 @@ def __getattr__(name: str):
         try:
             value = lookup(name)
         except AttributeError:
-            raise AttributeError(
-                f"The simulator's cp has no {name!r}: do this step with NumPy (cp.asnumpy), or run it on a GPU, where cp is CuPy."
-            ) from None
+            raise AttributeError(f"The simulator's cp has no {name!r}: do this step with NumPy (cp.asnumpy), or run it on a GPU, where cp is CuPy.") from None
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    from lanewise.twin.functions import FUNCTIONS, HOST_VALUES, LINALG, UFUNCS  # noqa: F401
+    from lanewise.twin.functions import FUNCTIONS, HOST_VALUES, UFUNCS
 
     return sorted({*__all__, *_PARTS, *_ELSEWHERE, *FUNCTIONS, *HOST_VALUES, *UFUNCS})

@@ -34,7 +34,6 @@ def stand_in(shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...]) 
     return np.ndarray(shape, dtype, np.empty(extent, np.uint8), low, strides)
 
 
-
 def check_constructor(**values: tuple[Any, type]) -> None:
     """Raises CuPy's TypeError for a code, name, options or backend of the wrong type."""
     for name, (value, wanted) in values.items():

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.twin import wrap
+from lanewise.twin import operators, wrap
 from lanewise.twin.indexing import host_index
 from lanewise.twin.memory import Memory, MemoryPointer
 
@@ -237,9 +237,7 @@ class ndarray:
                 if value.ndim:
                     wrap.refuse(value)
             elif (value.dtype, value.shape) != (self.dtype, self.shape):
-                raise ValueError(
-                    "copying a numpy.ndarray to a cupy.ndarray by empty slice assignment must ensure arrays have same shape and dtype"
-                )
+                raise ValueError("copying a numpy.ndarray to a cupy.ndarray by empty slice assignment must ensure arrays have same shape and dtype")
         elif isinstance(value, (list, tuple)):
             wrap.refuse(value)
         index = host_index(self, index)
@@ -333,46 +331,4 @@ class ndarray:
         return self._call(np.dot, b, out=out)
 
 
-def _method(name: str):
-    function = getattr(np, name)
-
-    def method(self, *args, **kwargs):
-        return self._call(function, *args, **kwargs)
-
-    method.__name__, method.__doc__ = name, f"numpy.{name} of this array: the same arguments; a device array, 0-d for a single value."
-    return method
-
-
-for _name in (
-    "sum prod max min mean std var all any argmax argmin argsort cumsum cumprod clip round trace nonzero searchsorted ptp conj conjugate"
-).split():
-    setattr(ndarray, _name, _method(_name))
-
-
-def _operator(ufunc_name: str, reflected: bool, in_place: bool):
-    def method(self, other):
-        from lanewise import twin
-
-        function = getattr(twin, ufunc_name)
-        if not isinstance(other, ndarray) and getattr(other, "__array_ufunc__", False) is None:
-            return NotImplemented  # the other type asked to be called instead
-        return function(self, other, out=self) if in_place else function(*((other, self) if reflected else (self, other)))
-
-    return method
-
-
-_BINARY = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide", "floordiv": "floor_divide", "mod": "remainder",
-    "pow": "power", "lshift": "left_shift", "rshift": "right_shift", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
-    "matmul": "matmul",
-}  # fmt: skip
-for _name, _ufunc in _BINARY.items():
-    setattr(ndarray, f"__{_name}__", _operator(_ufunc, False, False))
-    setattr(ndarray, f"__r{_name}__", _operator(_ufunc, True, False))
-    setattr(ndarray, f"__i{_name}__", _operator(_ufunc, False, True))
-for _name, _ufunc in {"lt": "less", "le": "less_equal", "eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal"}.items():
-    setattr(ndarray, f"__{_name}__", _operator(_ufunc, False, False))
-setattr(ndarray, "__divmod__", _operator("divmod", False, False))
-setattr(ndarray, "__rdivmod__", _operator("divmod", True, False))
-for _name, _ufunc in {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}.items():
-    setattr(ndarray, f"__{_name}__", lambda self, _function=getattr(np, _ufunc): self._call(_function))
+operators.install(ndarray)

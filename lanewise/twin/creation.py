@@ -10,6 +10,12 @@ from lanewise.twin.array import SUPPORTED_KINDS, ndarray
 from lanewise.twin.memory import Memory, poison, require
 from lanewise.twin.wrap import call, refuse, wrap
 
+__all__ = [
+    "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "asnumpy", "copy", "empty", "empty_like", "eye",
+    "frombuffer", "full", "full_like", "get_array_module", "identity", "linspace", "logspace", "ones", "ones_like", "tri", "zeros",
+    "zeros_like",
+]  # fmt: skip
+
 
 def checked_dtype(dtype: Any) -> np.dtype:
     """The dtype; ValueError for what a device array can't hold (objects, text, dates)."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from lanewise.twin.wrap import device_function, device_ufunc
 
-UFUNCS = """
+_UFUNCS = """
     add subtract multiply divide true_divide floor_divide remainder mod fmod divmod power float_power negative positive
     absolute fabs sign signbit copysign reciprocal square sqrt cbrt exp exp2 expm1 log log2 log10 log1p logaddexp logaddexp2
     sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh hypot deg2rad rad2deg degrees radians
@@ -14,9 +14,9 @@ UFUNCS = """
     equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor logical_not
     bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_invert invert left_shift right_shift bitwise_count conj conjugate
     matmul vecdot
-""".split()
+"""
 
-FUNCTIONS = """
+_FUNCTIONS = """
     sum prod max min amax amin mean std var median average percentile quantile ptp all any argmax argmin argsort argpartition
     partition cumsum cumprod nansum nanprod nanmax nanmin nanmean nanstd nanvar nanargmax nanargmin nancumsum diff count_nonzero
     where clip round around nan_to_num isclose array_equal allclose isin sort lexsort searchsorted digitize unique bincount
@@ -26,18 +26,20 @@ FUNCTIONS = """
     dsplit append delete pad atleast_1d atleast_2d atleast_3d nonzero flatnonzero argwhere meshgrid indices packbits unpackbits
     real imag angle sinc convolve correlate isreal iscomplex resize trim_zeros ediff1d corrcoef cov tri
     array_repr permute_dims matrix_transpose unstack
-""".split()
+"""
 
-HOST_VALUES = """
+_HOST_VALUES = """
     ndim shape size result_type can_cast promote_types broadcast_shapes isscalar issubdtype iscomplexobj isrealobj
     min_scalar_type common_type finfo iinfo dtype newaxis inf nan pi e euler_gamma
     bool_ bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128 intp uintp intc uintc
     longlong ulonglong byte ubyte short ushort int_ uint half single double csingle cdouble
     number generic integer signedinteger unsignedinteger floating inexact complexfloating
     get_printoptions set_printoptions printoptions ndindex s_ r_ errstate format_float_positional format_float_scientific
-""".split()
+"""
 
-LINALG = "norm det inv solve qr svd eigh eigvalsh cholesky matrix_rank lstsq pinv slogdet matrix_power".split()
+_LINALG = "norm det inv solve qr svd eigh eigvalsh cholesky matrix_rank lstsq pinv slogdet matrix_power"
+
+UFUNCS, FUNCTIONS, HOST_VALUES, LINALG = (frozenset(names.split()) for names in (_UFUNCS, _FUNCTIONS, _HOST_VALUES, _LINALG))
 
 _ALIASES = {"abs": "absolute", "acos": "arccos", "asin": "arcsin", "atan": "arctan", "atan2": "arctan2", "concat": "concatenate", "pow": "power"}
 

@@ -88,9 +88,7 @@ class MemoryPointer:
     def bytes(self, count: int) -> np.ndarray:
         """The `count` bytes from here on, as a uint8 view; ValueError when the allocation has fewer."""
         if not 0 <= self.offset <= self.mem.root.nbytes - count:
-            raise ValueError(
-                f"{count} bytes from byte {self.offset} on don't fit an allocation of {self.mem.root.nbytes} bytes: ask for fewer."
-            )
+            raise ValueError(f"{count} bytes from byte {self.offset} on don't fit an allocation of {self.mem.root.nbytes} bytes: ask for fewer.")
         return np.ndarray((count,), np.uint8, self.mem.root, self.offset)
 
     def copy_from_host(self, address: int, count: int) -> None:

@@ -71,6 +71,8 @@ def call(function: Callable, args: tuple, kwargs: dict, sequences: bool = True) 
     if out is not None:
         out._memory.mark(out._host)
         return out
+    if isinstance(result, (bool, int, float)):  # allclose, count_nonzero: a device value in CuPy
+        result = np.asarray(result)
     return wrap(result, sources)
 
 
