@@ -19,5 +19,7 @@ example = Example(
     cases=(
         Case("one block, exactly", data(256), Launch(1, 256, "a b c n")),
         Case("four blocks, exactly", data(1024), Launch(4, 256, "a b c n")),
+        Case("n = 1000, 24 threads too many", data(1000), Launch(4, 256, "a b c n")),
     ),
+    shows="out-of-bounds",
 )

@@ -36,7 +36,7 @@ exercise = Exercise(
     ),
     budget_share=1.0,
     hints=(
-        "Eight lanes are served together, and they stand in eight different rows. Each needs its float4 in another group of four banks: let the slot depend on the row.",
+        "Eight lanes are served together, in eight different rows. Each needs its float4 in another group of four banks: let the slot depend on the row.",
         "`q ^ (row % 8)` differs for 8 neighbouring rows, and stays within 0 .. 15. Use it where the copy writes, and with t for row where the sum reads.",
     ),
 )

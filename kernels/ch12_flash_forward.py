@@ -32,8 +32,8 @@ def reference(data):
     S = float(data["scale"]) * Q @ K.swapaxes(1, 2)
     m = S.max(axis=-1, keepdims=True)
     P = np.exp(S - m)
-    l = P.sum(axis=-1, keepdims=True)
-    answer = {"O": P @ V / l, "LSE": (m + np.log(l))[..., 0]}
+    total = P.sum(axis=-1, keepdims=True)
+    answer = {"O": P @ V / total, "LSE": (m + np.log(total))[..., 0]}
     if data["trace"].ndim == 0:
         return answer
     trace = np.empty(data["trace"].shape)

@@ -33,9 +33,8 @@ WRONG = [
     ),
     Wrong(
         "x and y exchanged",
-        [("blockIdx.x * blockDim.x + threadIdx.x", "blockIdx.Y * blockDim.Y + threadIdx.Y"),
-         ("blockIdx.y * blockDim.y + threadIdx.y", "blockIdx.x * blockDim.x + threadIdx.x"),
-         ("blockIdx.Y * blockDim.Y + threadIdx.Y", "blockIdx.y * blockDim.y + threadIdx.y")],
+        [("const int col = blockIdx.x * blockDim.x + threadIdx.x;", "const int col = blockIdx.y * blockDim.y + threadIdx.y;"),
+         ("const int row = blockIdx.y * blockDim.y + threadIdx.y;", "const int row = blockIdx.x * blockDim.x + threadIdx.x;")],
         kind="unwritten-output",
         says="out",
     ),
