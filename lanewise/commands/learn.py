@@ -96,7 +96,7 @@ def keep_backup(course: Course, key: Key) -> Path:
 
 def show(args: Namespace) -> int:
     """A kernel's text with line numbers."""
-    from lanewise.show import listing
+    from lanewise.listing import listing
 
     print(listing(args.key, args.region))
     return 0

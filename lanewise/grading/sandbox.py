@@ -35,6 +35,8 @@ class _Heard:
     exercise: dict[str, Any] = field(default_factory=dict)  # key, max_score, cases: known before anything ran
     verdict: dict[str, Any] | None = None
     error: str = ""  # a sentence: the course itself is at fault
+    broke: str = ""  # the exception that ended the check
+    memory: bool = False  # … which was a lack of memory
 
 
 def grade(key: Key, raw: bytes, course: Course, *, seed: int = 0, wall_seconds: float = WALL_SECONDS) -> Verdict:
@@ -58,7 +60,8 @@ def _without_answer(key: str, text: str, heard: _Heard, ended: str, refused: Not
     most = heard.exercise.get("max_score", 1)
     if refused is not None and heard.exercise:
         return Verdict(key, 0, most, refused.kind, str(refused), refused.line, cases)
-    if heard.stage == "compile" and ended:
+    ended = heard.broke or ended
+    if heard.stage == "compile" and ended and (heard.memory or not heard.broke):
         words = f"The compiler was stopped ({ended}): make the kernel smaller; look at templates, constexpr loops, #pragma unroll and very large arrays."
         return Verdict(key, 0, most, "compile-limit", words, None, cases, excerpt(text, None))
     words = f"Grading stopped while it was at {heard.stage!r} ({ended or 'no answer'}). This is no fault of the kernel: grade it again, and report it if it happens twice."
@@ -113,10 +116,8 @@ def _converse(child: subprocess.Popen[bytes], request: bytes, heard: _Heard, dea
 
 def _hear(line: bytes, heard: _Heard) -> None:
     message = json.loads(line)
-    heard.stage = message.get("stage", heard.stage)
-    heard.exercise = message.get("exercise", heard.exercise)
-    heard.verdict = message.get("verdict", heard.verdict)
-    heard.error = message.get("error", heard.error)
+    for name, value in message.items():
+        setattr(heard, name, value)
 
 
 def _how_it_ended(status: int) -> str:

@@ -68,6 +68,8 @@ class Verdict:
                 parts.append("\n".join(line for case in self.cases for line in _case_lines(case)))
         return "\n\n".join(parts)
 
+    __repr__ = __str__  # a notebook's plain text
+
     def _headline(self) -> str:
         points = f"{show_number(self.score)} of {show_number(self.max_score)} point{'' if self.max_score == 1 else 's'}"
         if self.passed:

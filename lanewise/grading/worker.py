@@ -45,7 +45,11 @@ def main() -> None:
         else:
             _lift("RLIMIT_AS")  # a CUDA context maps more than a compiler may
 
-    say(verdict=asdict(check(exercise, request["text"], seed=request["seed"], progress=progress)))
+    try:
+        say(verdict=asdict(check(exercise, request["text"], seed=request["seed"], progress=progress)))
+    except Exception as error:  # a fault of ours or of the machine, never the learner's
+        _lift("RLIMIT_AS")
+        say(broke=f"{type(error).__name__}: {error}", memory=isinstance(error, MemoryError))
 
 
 def _limit_compiler(seconds: int) -> None:
