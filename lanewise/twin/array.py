@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from lanewise.twin.indexing import host_index
 from lanewise.twin.memory import Memory, MemoryPointer
 
 NO_IMPLICIT_COPY = "Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct a NumPy array explicitly."
+Order = Literal["K", "A", "C", "F"]
 SUPPORTED_KINDS = "?bBhHiIlLqQefdFD"  # dtype characters
 
 
@@ -48,7 +49,7 @@ class ndarray:
     __array_priority__ = 100
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, shape, dtype=float, memptr: MemoryPointer | None = None, strides=None, order: str = "C"):
+    def __init__(self, shape, dtype=float, memptr: MemoryPointer | None = None, strides=None, order: Order = "C"):
         from lanewise.twin.creation import checked_dtype, checked_shape, unset
 
         self.base: ndarray | None = None
@@ -132,10 +133,10 @@ class ndarray:
     def __array__(self, dtype=None, copy=None):
         raise TypeError(NO_IMPLICIT_COPY)
 
-    def get(self, stream=None, order: str = "C", out: np.ndarray | None = None, blocking: bool = True) -> np.ndarray:
+    def get(self, stream=None, order: Order = "C", out: np.ndarray | None = None, blocking: bool = True) -> np.ndarray:
         """A copy as a NumPy array, or into `out` (same shape and type)."""
         if out is None:
-            return self._host.copy(order="C" if order == "A" and not self._host.flags.f_contiguous else order.replace("A", "F"))
+            return self._host.copy(order="C" if order == "K" else order)
         if not isinstance(out, np.ndarray):
             raise TypeError("Only numpy.ndarray can be obtained from cupy.ndarray")
         if self.dtype != out.dtype:
@@ -201,7 +202,7 @@ class ndarray:
     def __index__(self) -> int:
         return operator.index(self._scalar())
 
-    def _scalar(self) -> np.generic:
+    def _scalar(self) -> Any:
         if self.ndim:
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
         return self._host[()]
@@ -281,7 +282,7 @@ class ndarray:
 
     # --- copies and shapes
 
-    def astype(self, dtype, order: str = "K", casting=None, subok=None, copy: bool = True) -> ndarray:
+    def astype(self, dtype, order: Order = "K", casting=None, subok=None, copy: bool = True) -> ndarray:
         """Converted to `dtype`; with copy=False the array itself where nothing changes."""
         from lanewise.twin.creation import checked_dtype
 
@@ -291,21 +292,21 @@ class ndarray:
         with np.errstate(all="ignore"):
             return ndarray._of(self._host.astype(dtype, order=order))
 
-    def copy(self, order: str = "C") -> ndarray:
+    def copy(self, order: Order = "C") -> ndarray:
         return ndarray._of(self._host.copy(order))
 
     def view(self, dtype=None) -> ndarray:
         """The same memory, read as another type."""
         return wrap.wrap(self._host.view() if dtype is None else self._host.view(dtype), [self])
 
-    def reshape(self, *shape, order: str = "C") -> ndarray:
+    def reshape(self, *shape, order: Order = "C") -> ndarray:
         """A view where the layout allows it, else a copy."""
-        return wrap.wrap(self._host.reshape(*shape, order=order), [self])
+        return wrap.wrap(self._host.reshape(*shape, order=order), [self])  # type: ignore[arg-type]
 
-    def ravel(self, order: str = "C") -> ndarray:
+    def ravel(self, order: Order = "C") -> ndarray:
         return wrap.wrap(self._host.ravel(order), [self])
 
-    def flatten(self, order: str = "C") -> ndarray:
+    def flatten(self, order: Order = "C") -> ndarray:
         return ndarray._of(self._host.flatten(order))
 
     def transpose(self, *axes) -> ndarray:

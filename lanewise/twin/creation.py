@@ -37,7 +37,7 @@ def unset(shape: Any, dtype: Any, order: str | None = "C") -> ndarray:
     """New memory that counts as unset until a launch or the host writes it."""
     shape, dtype = checked_shape(shape), checked_dtype(dtype)
     require(shape, dtype)
-    host = poison(np.empty(shape, dtype, order or "C"))
+    host = poison(np.empty(shape, dtype, "F" if order == "F" else "C"))
     return ndarray._of(host, Memory(host, unset=True))
 
 
@@ -111,7 +111,7 @@ def array(obj, dtype=None, copy=True, order="K", subok=False, ndmin=0, *, blocki
     if isinstance(obj, ndarray):
         host = obj._host
         same = dtype is None or np.dtype(dtype) == host.dtype
-        if not copy and same and host.ndim >= ndmin and (order in ("K", None, "A") or host.flags[f"{order}_CONTIGUOUS"]):
+        if not copy and same and host.ndim >= ndmin and (order in ("K", None, "A") or (host.flags.c_contiguous if order == "C" else host.flags.f_contiguous)):
             return obj
         with np.errstate(all="ignore"):
             return ndarray._of(np.array(host, dtype, order=order or "K", ndmin=ndmin))
@@ -180,7 +180,7 @@ def get_array_module(*args):
 
 def arange(start, stop=None, step=1, dtype=None) -> ndarray:
     start, stop, step = (_item(value) for value in (start, stop, step))
-    return wrap(np.arange(start, dtype=dtype) if stop is None else np.arange(start, stop, step, dtype))
+    return wrap(np.arange(start, dtype=dtype) if stop is None else np.arange(start, stop, step, dtype=dtype))
 
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):

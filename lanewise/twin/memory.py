@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ class Memory:
     def __init__(self, root: np.ndarray, unset: bool = False):
         global _next_address
         self.root = root
-        self.unset: np.ndarray | bool | None = True if unset and root.size else None
+        self.unset: Any = True if unset and root.size else None
         self.address = _next_address
         _next_address += -(-max(root.nbytes, 1) // ALIGNMENT) * ALIGNMENT
 
@@ -158,7 +159,7 @@ def host_address(array: np.ndarray) -> int:
 def host_bytes(address: int, count: int) -> np.ndarray:
     import ctypes
 
-    return np.frombuffer((ctypes.c_uint8 * count).from_address(address), np.uint8) if count else np.empty(0, np.uint8)
+    return np.ctypeslib.as_array((ctypes.c_uint8 * count).from_address(address)) if count else np.empty(0, np.uint8)
 
 
 def poison(array: np.ndarray) -> np.ndarray:
