@@ -16,6 +16,8 @@ _OPERATORS = {
 }  # fmt: skip
 _STANDARD = {"t": "std", "a": "std::allocator", "b": "std::basic_string", "s": "std::string"}
 _NUMBER = re.compile(r"\d+")
+# The anonymous namespace, the compiler's namespace of a file, and the version namespaces of the toolkit's libraries: nobody writes them.
+_HIDDEN = re.compile(r"_GLOBAL__N_|_INTERNAL_|__\d+$|__v\d+$|CUB_\d+")
 
 
 class _Unknown(Exception):
@@ -90,9 +92,10 @@ class _Reader:
         number = _NUMBER.match(self.text, self.at)
         if number:
             self.at = number.end() + int(number[0])
+            if self.at > len(self.text):
+                raise _Unknown
             name = self.text[number.end() : self.at]
-            # the anonymous and the per-file namespaces are the compiler's, not the learner's
-            return "" if name.startswith(("_GLOBAL__N_", "_INTERNAL_")) else name
+            return "" if _HIDDEN.match(name) else name
         for letter in ("C1", "C2", "D0", "D1", "D2"):
             if self.take(letter):
                 owner = re.sub(r"<.*", "", scope).rsplit("::", 1)[-1]
@@ -154,6 +157,13 @@ class _Reader:
             while not self.take("E"):
                 items += self.template_argument()
             return items
+        if self.take("XadL_Z"):  # the address of a function
+            name = self.encoding()
+            while not self.take("E"):
+                self.type()
+            if not self.take("E"):
+                raise _Unknown
+            return [f"&{name}"]
         if not self.take("L"):
             return [self.type()]
         if self.take("_Z"):

@@ -314,17 +314,13 @@ def immediate_of(text: str) -> Imm:
     kind = text[1:2]
     if text[0] == "0" and kind and kind in "fFdD":
         return Imm(int(text[2:], 16), "f32" if kind in "fF" else "f64")
-    try:
-        return Imm(int(text))
-    except ValueError:
-        pass
     digits = text.rstrip("uU")
+    if re.fullmatch(r"[-+]?0[0-7]+", digits):
+        return Imm(int(digits, 8))
     try:
         return Imm(int(digits, 0))
     except ValueError:
         pass
-    if re.fullmatch(r"-?0[0-7]+", digits):
-        return Imm(int(digits, 8))
     return Imm(int.from_bytes(struct.pack("<d", float(text)), "little"), "f64")
 
 

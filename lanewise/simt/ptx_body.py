@@ -30,6 +30,12 @@ _BASE = re.compile(r"\s*([\w$%.]+)?\s*((?:[+-]\s*-?\s*(?:0[xX])?[0-9a-fA-F]+U?\s
 _OFFSET = re.compile(r"([+-])\s*(-?)\s*((?:0[xX])?[0-9a-fA-F]+)")
 _REGISTER = re.compile(r"([\w$%.]+)\s*(?:<\s*(\d+)\s*>)?\s*(?:,|$)")
 _CALL = re.compile(r"(?:\(([^()]*)\)\s*,\s*)?([\w$%.]+)\s*(?:,\s*\(([^()]*)\)\s*)?(?:,\s*([\w$.]+)\s*)?$")
+# PTX ISA 9.0, chapter 10; anything else with a `%` is a register nobody declared
+_SPECIAL = re.compile(
+    r"WARP_SZ$|%(?:(?:n?tid|n?ctaid|n?clusterid|cluster_n?ctaid)(?:\.[xyzw])?|laneid|n?warpid|n?smid|gridid|is_explicit_cluster|cluster_n?ctarank"
+    r"|lanemask_(?:eq|le|lt|ge|gt)|clock(?:64|_hi)?|globaltimer(?:_lo|_hi)?|pm\d(?:_64)?|envreg\d+|current_graph_exec"
+    r"|(?:total|aggr|dynamic)_smem_size|reserved_smem_offset_\w+)$"
+)
 
 _Frame = tuple[int, int, str]  # file, line, the function that holds the line ("" : the one being read)
 
@@ -299,7 +305,7 @@ class _Reader:
             return None
         if first.isdigit() or first in "-+.":
             return self.literal(text.replace(" ", ""), made)
-        if first == "%" or text == "WARP_SZ":
+        if _SPECIAL.match(text):
             return Special(text)
         base, offset = self.split(text)
         if isinstance(base, Symbol):
