@@ -138,6 +138,7 @@ _STYLE = (
     ".lw-report th,.lw-report td{text-align:right;padding:0 .6em;border:none;white-space:nowrap;vertical-align:top;max-width:none;"
     "color:inherit;font-family:var(--jp-code-font-family,monospace);font-variant-numeric:tabular-nums}"
     ".lw-report th{font-weight:600;border-bottom:1px solid rgba(128,128,128,.5)}"
+    ".lw-report th[scope=row]{font-weight:400;border:none}"
     ".lw-report td.lw-src,.lw-report th.lw-src,.lw-report th.lw-name{text-align:left;white-space:pre}"
     ".lw-report td.lw-no{opacity:.6}"
     ".lw-report .lw-find{text-align:left;white-space:normal;max-width:76ch;padding:.3em .6em;margin:.2em 0;"
