@@ -53,7 +53,7 @@ build:
 
 gpu:
 	@$(if $(GIVEN_PYTHON),true,$(INSTALL) dev)
-	$(GPU_PYTHON) -m tests.gpu $(ARGS)
+	$(GPU_PYTHON) tests/gpu $(ARGS)
 
 bench:
 	@$(INSTALL) bench

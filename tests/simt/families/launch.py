@@ -1,0 +1,29 @@
+"""A case run on the simulator: what its launch left behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lanewise import simt
+
+from .case import Case
+
+
+@dataclass(frozen=True)
+class Run:
+    """The report of a launch and the arrays it wrote, in the order of `case.outputs`."""
+
+    report: object
+    outputs: tuple[np.ndarray, ...]
+    arguments: tuple
+
+
+def launch(case: Case, args: list | None = None, *, check: bool = True, schedule: int = 0) -> Run:
+    """Compile and launch `case` with its own arguments or with those given; the arguments stay as they were."""
+    given = tuple(args if args is not None else case.args())
+    arrays = [a.copy() if isinstance(a, np.ndarray) else a for a in given]
+    kernel = simt.compile(case.source, options=case.options).kernel(case.entry)
+    report = kernel.launch(case.grid, case.block, arrays, case.shared_bytes, check=check, schedule=schedule)
+    return Run(report, tuple(arrays[k] for k in case.outputs), given)
