@@ -110,6 +110,11 @@ class ndarray:
         return MemoryPointer(self._memory, self._memory.offset(self._host))
 
     @property
+    def device_array(self) -> np.ndarray:
+        """The device's memory itself, for the simulator; `.get()` is the copy for everybody else."""
+        return self._host
+
+    @property
     def device(self):
         """The device that holds it."""
         from lanewise.twin.cuda import Device

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import functools
+import re
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from lanewise import simt
 from lanewise.cp import real_cupy
+from lanewise.simt import arguments, launch_limits, signature
 from lanewise.twin import raw
-from lanewise.twin.arguments import check_constructor, check_form, stand_in
+from lanewise.twin.arguments import check_constructor, check_form
 
 cupy = real_cupy()
 
@@ -31,6 +34,8 @@ class RawKernel:
         )  # fmt: skip
         self.options = options
         self.__name__ = name
+        self._opted: int | None = None  # dynamic shared memory asked for beyond the default
+        self._passed: set[tuple] = set()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -47,16 +52,8 @@ class RawKernel:
     def max_dynamic_shared_size_bytes(self, size: int) -> None:
         with explained(self._code, self.options, self.name_expressions):
             self._gpu.max_dynamic_shared_size_bytes = size
-        if self.simulated is not None:
-            self.simulated.max_dynamic_shared_size_bytes = size
-
-    @functools.cached_property
-    def simulated(self) -> simt.Kernel | None:
-        """The same kernel on the simulator, for its check; None where that can't compile or run it."""
-        try:
-            return raw.compiled(self._code, self.options, self.name_expressions).kernel(self._gpu.name)
-        except (simt.CompileError, simt.KernelNotFound, simt.Unsupported):
-            return None
+        self._opted = size
+        self._passed.clear()
 
     def compile(self, log_stream=None) -> None:
         with explained(self._code, self.options, self.name_expressions):
@@ -65,12 +62,39 @@ class RawKernel:
     def __call__(self, grid: tuple, block: tuple, args: Sequence, *, shared_mem: int = 0, **kwargs) -> None:
         """Checks, then launches on the GPU as CuPy does."""
         check_form(grid, block, args)
-        with explained(self._code, self.options, self.name_expressions):
-            self._gpu.kernel  # noqa: B018  compiles before anything is said about the arguments
-        if self.simulated is not None:
-            stand_ins = tuple(stand_in(arg.shape, arg.dtype, arg.strides) if isinstance(arg, cupy.ndarray) else arg for arg in args)
-            self.simulated.check_launch(grid, block, stand_ins, shared_mem).raise_if_faulty()
+        if not self._passed:
+            with explained(self._code, self.options, self.name_expressions):
+                self._gpu.kernel  # noqa: B018  compiles before anything is said about the arguments
+        form = (grid, block, shared_mem, *(_form(arg) for arg in args))
+        if form not in self._passed:
+            self._check(grid, block, args, shared_mem)
+            self._passed.add(form)
         self._gpu(grid, block, tuple(args), shared_mem=shared_mem, **kwargs)
+
+    def _check(self, grid: tuple, block: tuple, args: Sequence, shared_mem: int) -> None:
+        """Raises simt.KernelFault when an argument doesn't fit its parameter or the GPU would refuse the launch."""
+        gpu = self._gpu
+        parameters = signature.instance(self._code, self.__name__, _defines(self.options))
+        found, _ = arguments.check(self.__name__, None, parameters, args, device_arrays=True)
+        if not any(finding.severity == "error" for finding in found):
+            arch = f"sm_{cupy.cuda.Device().compute_capability}"
+            found = found + launch_limits.limits(
+                grid, block, gpu.shared_size_bytes, shared_mem, self._opted, arch, gpu.num_regs, gpu.max_threads_per_block
+            )  # fmt: skip
+        simt.Report(self.__name__, self._code, grid, block, found).raise_if_faulty()
+
+
+def _form(arg: Any) -> Any:
+    """What the check depends on: a launch whose arguments have the same form as one that passed isn't checked again."""
+    if isinstance(arg, cupy.ndarray):
+        return arg.dtype, arg.flags.c_contiguous
+    return type(arg), arg if isinstance(arg, (int, float, np.number, np.bool_)) else None
+
+
+def _defines(options: tuple[str, ...]) -> dict[str, str]:
+    """Macros of the -D options: name → text."""
+    found = (re.fullmatch(r"(?:-D|--define-macro=)\s*(\w+)(?:=(.*))?", option.strip()) for option in options)
+    return {macro[1]: macro[2] or "1" for macro in found if macro}
 
 
 class RawModule:
