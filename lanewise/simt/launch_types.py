@@ -1,0 +1,18 @@
+"""What a caller may wrap around an argument of a launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """Marks an array that the launch must write completely.
+
+    It is poisoned before the launch: reading, or atomically adding to, an element that nobody set is
+    `uninitialised-read`, and an element that is never written is `unwritten-output`.
+    """
+
+    array: np.ndarray
