@@ -48,8 +48,9 @@ def show(key: str, region: Region = None) -> Listing:
 
 
 def source(key: str) -> str:
-    """The whole text of a worked kernel (or of an exercise's skeleton), for `cp.RawKernel`. Raises CourseError for an unknown key."""
-    return "\n".join(listing(key).lines) + "\n"
+    """The whole text of a worked kernel (or an exercise's skeleton), as `cp.RawKernel` takes it. Raises CourseError for an unknown key."""
+    course = find_course()
+    return course.kernel(course.any_kernel(key)).read_text(encoding="utf-8")
 
 
 def listing(word: str, region: Region = None) -> Listing:
