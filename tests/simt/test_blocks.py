@@ -377,11 +377,12 @@ def test_an_index_read_from_memory_keeps_the_array():
     assert graph.stored == {"k_param_1"}
 
 
-def test_a_pointer_difference_may_lead_elsewhere():
+@pytest.mark.parametrize("step", ["sub.s64 d, b, a", "sub.s64 d, a, b", "shl.b64 d, b, 1", "mul.lo.s64 d, a, 3"])
+def test_pointers_moved_by_pointers_may_lead_elsewhere(step):
     graph = fragment(
-        """.reg .b64 a, b, d, p; .reg .b32 r;
+        f""".reg .b64 a, b, d, p; .reg .b32 r;
         ld.param.u64 a, [k_param_0]; cvta.to.global.u64 a, a; ld.param.u64 b, [k_param_1]; cvta.to.global.u64 b, b;
-        ld.global.u32 r, [a]; sub.s64 d, b, a; add.s64 p, a, d;
+        ld.global.u32 r, [a]; {step}; add.s64 p, a, d;
         st.global.u32 [p], r; ret;"""
     )
     assert origins_of(graph, "ld.global") == {"k_param_0"}
