@@ -165,7 +165,7 @@ def stale_skeletons(course: Course) -> list[str]:
 def _todo(region: _Region, name: str) -> list[str]:
     count = sum(1 for line in region.lines if line.strip() and not line.lstrip().startswith("//"))
     if not count:
-        raise DeriveError(f"{name}, line {region.opened}: the region is empty; put the solution's lines between //@solution and {'//@stub' if region.stub_opened else '//@end'}.")
+        raise DeriveError(f"{name}, line {region.opened}: the region is empty; put the solution's lines behind //@solution.")
     if region.stub_opened and not any(region.stub):
         raise DeriveError(f"{name}, line {region.stub_opened}: the stub is empty; give it a line (`//@ …`) or leave //@stub out.")
     todo = f"TODO ({count} line{'s' if count > 1 else ''}): {region.hint}"

@@ -57,8 +57,8 @@ def stale_notebooks(course: Course) -> list[str]:
         elif path.read_bytes() != text.encode():
             found.append(f"chapters/{path.name} isn't what chapters/{key}.md gives: change the source, then run `lanewise build {key.short}`.")
     sources = {str(key) for key in course.chapters()}
-    found += [f"chapters/{path.name} has no source: write chapters/{path.stem}.md." for path in sorted(course.chapters_dir.glob("*.ipynb")) if path.stem not in sources]
-    return found
+    stray = [path for path in sorted(course.chapters_dir.glob("*.ipynb")) if path.stem not in sources]
+    return found + [f"chapters/{path.name} has no source: write chapters/{path.stem}.md." for path in stray]
 
 
 def build(course: Course, key: Key) -> str:

@@ -11,8 +11,8 @@ from lanewise.names import Course, CourseError, Key, UnknownKey
 
 @pytest.fixture
 def course(tmp_path):
-    for name in ("chapters/ch05_reductions.md", "kernels/ch05_tree_sum.cu", "kernels/ch05_tree_sum.py", "kernels/ch05_warp_sum.cu", "kernels/ch05b_block_max.py",
-                 "kernels/ch05b_block_max.cu", "kernels/ch05a_sum.py", "kernels/ch12a_qk_tile.py", "kernels/reduce.cuh"):
+    kernels = "ch05_tree_sum.cu ch05_tree_sum.py ch05_warp_sum.cu ch05a_sum.py ch05b_block_max.cu ch05b_block_max.py ch12a_qk_tile.py reduce.cuh"
+    for name in ("chapters/ch05_reductions.md", *(f"kernels/{name}" for name in kernels.split())):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text("")

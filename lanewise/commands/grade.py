@@ -89,10 +89,8 @@ def profile_text(course: Course, key: Key, path: Path | None = None, wanted: str
     described = load(key, course)
     case = _case(described.cases, wanted)
     try:
-        if path is None and not key.is_exercise:
-            text = course.kernel(key).read_text(encoding="utf-8")
-        else:
-            text = decode(read_answer(course, key, path))
+        worked = course.kernel(key) if path is None and not key.is_exercise else path
+        text = decode(read_answer(course, key, worked))
         check_includes(text)
         data = case.data()
         launch = case.launch_for(data)
@@ -112,7 +110,8 @@ def _case(cases, wanted: str | None):
         return visible[int(wanted) - 1]
     found = [case for case in visible if wanted.lower() in case.name.lower()]
     if len(found) != 1:
-        raise CourseError(f"No single case is meant by {wanted!r}: give a number, " + ", ".join(f"{n} ({case.name})" for n, case in enumerate(visible, 1)) + ".")
+        offered = ", ".join(f"{n} ({case.name})" for n, case in enumerate(visible, 1))
+        raise CourseError(f"No single case is meant by {wanted!r}: give a number, {offered}.")
     return found[0]
 
 

@@ -45,7 +45,9 @@ class Outcome:
 Launcher = Callable[[Case, Launch, list[Any], int], Any]  # (case, launch, arguments, schedule) → Report
 
 
-def check(exercise: Example, text: str, *, seed: int = 0, schedules: tuple[int, ...] = SCHEDULES, progress: Callable[[str], None] = lambda stage: None) -> Verdict:
+def check(
+    exercise: Example, text: str, *, seed: int = 0, schedules: tuple[int, ...] = SCHEDULES, progress: Callable[[str], None] = lambda stage: None
+) -> Verdict:
     """Grade one text. Never raises for a fault of the text.
 
     `seed` makes other data of the same cases. `progress` is told "compile", "run" and "gpu" as the check comes to each.

@@ -96,7 +96,7 @@ def _places(shape: tuple[int, ...], block: int) -> Iterator[tuple[str, np.ndarra
         yield "in even rows", rows % 2 == 0
         yield "in odd columns", cols % 2 == 1
         yield "in even columns", cols % 2 == 0
-        for tile in (16, 32, 64):
+        for tile in (32, 16, 64):
             if height > tile and height % tile:
                 yield f"in the last, partial tile of {tile} rows (from row {height - height % tile} on)", rows >= height - height % tile
             if width > tile and width % tile:

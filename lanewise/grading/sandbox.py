@@ -1,7 +1,8 @@
 """Grading in a child process with limits, so that no text whatever can crash, hang or fill the caller.
 
-The compiler is the only part that runs on what a learner wrote (the simulator interprets): nine lines of template code can hold it for minutes, deep
-nesting can overflow its stack. The child (worker.py) says which stage it is in and, at the end, the verdict. Whatever ends it before that is named by its stage.
+The compiler is the only part that runs on what a learner wrote (the simulator interprets): nine lines of template code can hold it
+for minutes, deep nesting can overflow its stack. The child (worker.py) says which stage it is in and, at the end, the verdict.
+Whatever ends it before that is named by its stage.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def _without_answer(key: str, text: str, heard: _Heard, ended: str, refused: Not
     if heard.stage == "compile" and ended and (heard.memory or not heard.broke):
         words = f"The compiler was stopped ({ended}): make the kernel smaller; look at templates, constexpr loops, #pragma unroll and very large arrays."
         return Verdict(key, 0, most, "compile-limit", words, None, cases, excerpt(text, None))
-    words = f"Grading stopped while it was at {heard.stage!r} ({ended or 'no answer'}). This is no fault of the kernel: grade it again, and report it if it happens twice."
+    words = f"Grading stopped at {heard.stage!r} ({ended or 'no answer'}), through no fault of the kernel: grade it again, and report it if it happens twice."
     return Verdict(key, 0, most, "infrastructure", words, None, cases)
 
 

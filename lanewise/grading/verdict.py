@@ -83,10 +83,7 @@ class Verdict:
         if not self.passed:
             rows.append(f"<div style='margin:.5em 0;white-space:pre-wrap'>{html.escape(self.message)}</div>")
             if self.excerpt:
-                lines = "".join(
-                    f"<span style='{'font-weight:bold' if number == self.line else 'opacity:.65'}'>{'>' if number == self.line else ' '}{number:4}  {html.escape(text)}\n</span>"
-                    for number, text in self.excerpt
-                )
+                lines = "\n".join(_marked(number, text, number == self.line) for number, text in self.excerpt)
                 rows.append(f"<pre style='margin:.5em 0;background:rgba(128,128,128,.12);padding:.5em'>{lines}</pre>")
             if self.cases:
                 items = "".join(f"<li>{'✓' if case.passed else '✗'} {html.escape(case.name)}</li>" for case in self.cases)
@@ -121,6 +118,11 @@ def excerpt(text: str, line: int | None, around: int = 2) -> tuple[tuple[int, st
 def show_number(value: float) -> str:
     """5.0 as 5, 0.5 as 0.5."""
     return str(int(value)) if float(value).is_integer() else f"{value:g}"
+
+
+def _marked(number: int, text: str, here: bool) -> str:
+    style, mark = ("font-weight:bold", ">") if here else ("opacity:.65", " ")
+    return f"<span style='{style}'>{html.escape(mark)}{number:4}  {html.escape(text)}</span>"
 
 
 def _case_lines(case: CaseResult) -> list[str]:

@@ -1,0 +1,73 @@
+"""From a file's bytes to a text the compiler may see."""
+
+import pytest
+
+from lanewise.grading.source import LARGEST, NotGradable, check_includes, decode, without_comments
+
+
+def test_crlf_bom_and_utf8_comments_are_the_same_text():
+    assert decode(b"\xef\xbb\xbfint a; // \xc3\xa4\r\nint b;\r\n") == "int a; // ä\nint b;\n"
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind", "line", "says"),
+    [
+        (b"", "kernel-not-found", None, "The file is empty"),
+        (b" \n\t\n", "kernel-not-found", None, "The file is empty"),
+        (b"int a;\nint\0b;\n", "compile-error", 2, "Line 2 holds a NUL byte"),
+        (b"int a;\n\n// \xff\n", "compile-error", 3, "Line 3 holds a byte that is no UTF-8 (0xff)"),
+        ("int a;".encode("utf-16"), "compile-error", None, "The file is UTF-16"),
+        (b"/" * (LARGEST + 1), "compile-error", None, "more than 256 kB"),
+    ],
+)
+def test_what_is_no_text_is_one_sentence(raw, kind, line, says):
+    with pytest.raises(NotGradable) as caught:
+        decode(raw)
+    assert (caught.value.kind, caught.value.line) == (kind, line)
+    assert says in str(caught.value)
+
+
+def test_comments_are_blanked_in_place_and_strings_are_not_comments():
+    text = 'int a; // x\nchar* s = "// no"; /* y\n z */ int b; char c = \'"\'; // "\n'
+    plain = without_comments(text)
+    assert len(plain) == len(text)
+    assert plain.split("\n")[0].rstrip() == "int a;"
+    assert '"// no"' in plain and "int b;" in plain and "z" not in plain and plain.count("\n") == text.count("\n")
+    assert "no" not in without_comments(text, literals=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["#include <cuda_fp16.h>\n", '#include "reduce.cuh"\n', "# include  <cuda/std/cstdint>  // why\n", "#define A 1\n", '// #include "/etc/passwd"\n'],
+)
+def test_headers_by_name_are_welcome(text):
+    check_includes(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('#include "/etc/passwd"\n', 1),
+        ("int a;\n  #  include </dev/zero>\n", 2),
+        ('#include "../secret.txt"\n', 1),
+        ('#include "a/../../b"\n', 1),
+        ('#/**/include "/etc/passwd"\n', 1),
+        ('/* x */ #include "/etc/passwd"\n', 1),
+        ('#inc\\\nlude "/etc/passwd"\n', 1),
+        ('int a;\n#include \\\n"/etc/passwd"\n', 2),
+        ('%:include "/etc/passwd"\n', 1),
+        ('??=include "/etc/passwd"\n', 1),
+        ('#define F "/etc/passwd"\n#include F\n', 2),
+        ("#include_next <x.h>\n", 1),
+        ('#if __has_include("/etc/passwd")\n#endif\n', 1),
+        ('#include "~/x"\n', 1),
+        ('#include "C:/x"\n', 1),
+        ('asm(".incbin \\"/etc/passwd\\"");\n', 1),
+        ('const char* s = R"(\n// )";\n#include "/etc/passwd"\n', 3),
+    ],
+)
+def test_other_files_are_refused_with_their_line_however_they_are_written(text, line):
+    with pytest.raises(NotGradable) as caught:
+        check_includes(text)
+    assert (caught.value.kind, caught.value.line) == ("compile-error", line)
+    assert "passwd" not in str(caught.value)
