@@ -313,7 +313,7 @@ def _wrong_count(kernel: str, slots: list[_Slot], args: Sequence[Any], device_ar
 
 def _bind(slot: _Slot, arg: Any) -> Bound:
     inner = host_array(arg)
-    if is_array(inner) and not (slot.pointer is False):
+    if is_array(inner) and slot.pointer is not False:
         return Bound(slot.name, inner, poison=isinstance(arg, Output), parameter=slot.parameter)
     value = np.int64(_wrapped(inner)) if isinstance(inner, int) and not isinstance(inner, bool | np.generic) else np.asarray(inner)
     size = slot.size or value.nbytes

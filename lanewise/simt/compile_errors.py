@@ -49,7 +49,7 @@ def errors(log: str) -> list[Diagnostic]:
     for at, line in enumerate(lines):
         edg = re.match(r"(?:(?P<file>[^\s(][^(]*)\((?P<line>\d+)\)|At end of source): (?:catastrophic )?error(?: #[\w-]+)?: (?P<text>.*)", line)
         clang = re.match(r"(?P<file>[^\s:][^:]*):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<text>.*)", line)
-        other = re.match(r"(?:ptxas|nvrtc)\b[^:]*: ?(?:error|fatal) *: (?P<text>.*)", line)
+        other = re.match(r"\s*(?:ptxas|nvrtc)\s*:?\s*(?:error|fatal)\s*: *(?P<text>.*)", line)
         if edg:
             caret = next((below for below in lines[at + 1 : at + 12] if re.fullmatch(r"\s*\^\s*", below)), None)
             column = caret.index("^") - 2 if caret else None

@@ -138,7 +138,7 @@ TEXTS: list[tuple[str, str]] = [
     (r"too (many|few) arguments|no matching function", "compare the call with the function's parameters."),
     (
         r"uses too much shared data",
-        "a kernel can declare 48 KB of shared memory: for more, use extern __shared__ and raise max_dynamic_shared_size_bytes.",
+        "a block may declare 48 KB of shared memory (227 KB on Hopper): for more, use extern __shared__ and raise max_dynamic_shared_size_bytes.",
     ),
     (
         r"expected an expression|expected expression|expected a \"\)\"|expected '\)'|expected a statement|expected an identifier",

@@ -1,7 +1,8 @@
 """GPUs as tables: what a block may use, what an SM has, and in which portions it is given out.
 
-Sources: CUDA C++ Programming Guide, "Compute Capabilities", and the occupancy calculator of the CUDA toolkit
-(`cuda_occupancy.h`) for the portions: registers 256 to a warp, shared memory 128 bytes (256 before Ampere), and 1 KB of it for the system in each block from Ampere on.
+Sources: CUDA C++ Programming Guide, "Compute Capabilities", and the toolkit's occupancy calculator (`cuda_occupancy.h`) for the
+portions: registers 256 to a warp, shared memory 128 bytes (256 before Ampere), and 1 KB of it for the system in each block
+from Ampere on.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def _run(source: str, target: str, options: tuple[str, ...], names: tuple[str, .
         for name in names:
             _check(library, library.nvrtcAddNameExpression(program, name.encode()))
         status = library.nvrtcCompileProgram(program, len(flags), (ctypes.c_char_p * len(flags))(*(flag.encode() for flag in flags)))
-        log = _without_paths(_fetch(library, program, "ProgramLog").rstrip(b"\0").decode("utf-8", "replace"), kernels)
+        log = _without_paths(_fetch(library, program, "ProgramLog").replace(b"\0", b"").decode("utf-8", "replace"), kernels)
         if status:
             from .compile_errors import explain  # here, so that a good compile doesn't load it
 

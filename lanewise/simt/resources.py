@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from . import nvrtc
 from .compile_errors import not_found
 from .errors import KernelNotFound
-from .gpus import GPUS, GPU, blocks_by_registers
+from .gpus import GPU, GPUS, blocks_by_registers
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,8 @@ class Resources:
 
     def __str__(self) -> str:
         spilled = f"{self.spill_stores + self.spill_loads} bytes spilled" if self.spill_stores or self.spill_loads else "nothing spilled"
-        return f"{self.registers} registers a thread, {spilled}, {self.local} bytes of local memory, {self.static_shared} bytes of static shared memory ({self.arch})"
+        memory = f"{self.local} bytes of local memory, {self.static_shared} bytes of static shared memory"
+        return f"{self.registers} registers a thread, {spilled}, {memory} ({self.arch})"
 
 
 @dataclass(frozen=True)
