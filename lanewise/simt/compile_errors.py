@@ -79,7 +79,7 @@ def not_found(name: str, entries: list[str], source: str = "") -> str:
     if re.search(rf"\b{re.escape(name)}\s*\(", source):
         return f'"{name}" is not a kernel: write extern "C" __global__ void before it. The kernels there are: {there}.'
     close = difflib.get_close_matches(name, plain.values(), 1)
-    return f'there is no kernel "{name}"' + (f', did you mean "{close[0]}"?' if close else ":") + f" The source has {there}."
+    return f'there is no kernel "{name}"' + (f', did you mean "{close[0]}"? The' if close else ": the") + f" source has {there}."
 
 
 def _unmangled(entry: str) -> str:
