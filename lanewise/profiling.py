@@ -81,11 +81,12 @@ def host_copies(args: Sequence) -> list:
                 root = root.base
             copies.append(_view(arg, root, blocks))
         elif hasattr(arg, "__cuda_array_interface__"):  # CuPy's
-            if arg.size and arg.data.mem.ptr not in blocks:
+            if not _whole(arg):
+                copies.append(arg.get())
+                continue
+            if arg.data.mem.ptr not in blocks:
                 blocks[arg.data.mem.ptr] = _chunk(arg).get()
-            offset = arg.data.ptr - arg.data.mem.ptr if arg.size else 0
-            block = blocks[arg.data.mem.ptr] if arg.size else np.empty(0, np.uint8)
-            copies.append(np.ndarray(arg.shape, arg.dtype, block, offset, arg.strides))
+            copies.append(np.ndarray(arg.shape, arg.dtype, blocks[arg.data.mem.ptr], arg.data.ptr - arg.data.mem.ptr, arg.strides))
         else:
             copies.append(arg)
     return copies
@@ -104,6 +105,11 @@ def _address(array: np.ndarray) -> int:
     return array.__array_interface__["data"][0]
 
 
+def _whole(array: Any) -> bool:
+    """Whether a CuPy array's allocation is known: not for empty arrays and for memory that isn't CuPy's own."""
+    return array.size > 0 and array.data.mem.size > 0
+
+
 def _chunk(array: Any) -> Any:
     """All bytes of the allocation in which a CuPy array lies."""
     memory = array.data.mem
@@ -115,13 +121,13 @@ def _run_on_gpu(kernel: Any, report: simt.Report, args: tuple, simulated: list, 
     blocks: dict[int, Any] = {}
     copies = []
     for arg in args:
-        if hasattr(arg, "__cuda_array_interface__") and arg.size:
+        if hasattr(arg, "__cuda_array_interface__") and _whole(arg):
             if arg.data.mem.ptr not in blocks:
                 blocks[arg.data.mem.ptr] = _chunk(arg).copy()
             offset = arg.data.ptr - arg.data.mem.ptr
             copies.append(cp.ndarray(arg.shape, arg.dtype, blocks[arg.data.mem.ptr].data + offset, arg.strides))
         else:
-            copies.append(cp.asarray(arg) if isinstance(arg, np.ndarray) else arg)
+            copies.append(cp.array(arg) if hasattr(arg, "__cuda_array_interface__") or isinstance(arg, np.ndarray) else arg)
     kernel(report.grid, report.block, tuple(copies), shared_mem=shared_mem)
     cp.cuda.Device().synchronize()
     for position, (gpu, host) in enumerate(zip(copies, simulated, strict=True), 1):

@@ -127,7 +127,9 @@ CALLS = {
     "numpy_sum": lambda x, a, i, b: np.sum(a, axis=0),
     "numpy_exp": lambda x, a, i, b: np.abs(a),
     "numpy_concatenate": lambda x, a, i, b: np.concatenate([a, a]),
-    "linalg_solve_shape": lambda x, a, i, b: x.linalg.norm(a[:, :1] * 0 + 2, axis=0) ** 2 * 0 + 12,
+    "linalg_norm": lambda x, a, i, b: x.linalg.norm(x.asarray([[3.0], [4.0]]), axis=0),
+    "numpy_linalg_norm": lambda x, a, i, b: np.linalg.norm(x.asarray([3.0, 4.0])),
+    "numpy_reduce": lambda x, a, i, b: np.add.reduce(i),
     "arange": lambda x, a, i, b: x.arange(3, 12, 2, dtype=x.float32),
     "arange_int": lambda x, a, i, b: x.arange(5),
     "linspace": lambda x, a, i, b: x.linspace(0, 1, 5),
@@ -261,16 +263,15 @@ def test_assignment(xp):
         target[target > 7] = -1
         target[1, 2:] = ns.asarray(ROW[:2])
     np.testing.assert_array_equal(a.get(), wanted)
-    a[:] = MATRIX  # the one assignment from the host that CuPy allows
-    np.testing.assert_array_equal(a.get(), MATRIX)
 
 
-def test_assignment_from_the_host_is_refused_elsewhere(xp):
+def test_assignment_from_the_host_is_refused(xp):
     a = xp.zeros((3, 4), xp.float32)
-    with pytest.raises(TypeError, match=r"Unsupported type <class 'numpy.ndarray'>"):
-        a[0] = ROW
-    with pytest.raises(ValueError, match="same shape and dtype"):
-        a[:] = MATRIX.astype(np.float64)
+    for target, value in ((0, ROW), (0, ROW.tolist()), (slice(None), MATRIX)):
+        with pytest.raises(ValueError, match="non-scalar numpy.ndarray cannot be used for fill"):
+            a[target] = value
+    a[1] = np.array(5.0)  # one value is no array
+    assert a.get()[1].tolist() == [5.0] * 4
 
 
 @pytest.mark.parametrize("call", [np.asarray, np.array, lambda a: np.asarray(a, dtype=np.float64)])
@@ -294,7 +295,7 @@ MIXED = {
 
 @pytest.mark.parametrize("name", MIXED)
 def test_numpy_arrays_do_not_mix(xp, name):
-    with pytest.raises(TypeError, match=r"Unsupported type <class 'numpy.ndarray'>"):
+    with pytest.raises(TypeError, match=r"Unsupported type <class 'numpy.ndarray'>|got numpy.ndarray"):
         MIXED[name](xp, xp.ones((4, 4), xp.float32), np.ones((4, 4), np.float32))
 
 
@@ -308,6 +309,16 @@ def test_host_array_cannot_be_changed_by_device_values(xp):
     with pytest.raises(TypeError):
         target += xp.ones(4, xp.float32)
     assert not target.any()
+
+
+def test_comparisons_with_what_is_no_array(xp):
+    a = xp.asarray(ROW)
+    assert (a < np.array(1.0)).get().tolist() == [False, False, True, True]
+    assert (a == None).get().tolist() == [False] * 4 and (a != None).get().all()  # noqa: E711
+    with pytest.raises(TypeError):
+        a == "x"  # noqa: B015
+    with pytest.raises(TypeError):
+        a + np.array(1.0, np.float32)
 
 
 def test_in_place_operators(xp):
@@ -345,13 +356,16 @@ def test_scalars(xp):
     assert float(total) == MATRIX.sum() and int(a[1, 1]) == 7 and total.item() == MATRIX.sum()
     assert bool(xp.asarray(INTS).any()) is True
     assert xp.arange(3).tolist() == [0, 1, 2]
-    assert list(range(5))[xp.asarray(3)] == 3
     assert f"{total:.2f}" == f"{MATRIX.sum():.2f}"
     assert [int(v) for v in xp.arange(3)] == [0, 1, 2]
     with pytest.raises(ValueError, match="can only convert an array of size 1 to a Python scalar"):
         a.item()
     with pytest.raises(ValueError, match=r"The truth value of an array with more than one element is ambiguous. Use a.any\(\) or a.all\(\)"):
         bool(a)
+    with pytest.raises(TypeError, match="list indices must be integers or slices"):
+        [1, 2][xp.asarray(0)]
+    with pytest.warns(DeprecationWarning, match="The truth value of an empty array is ambiguous"):
+        assert bool(xp.zeros(0)) is False
     with pytest.raises(TypeError, match=r"len\(\) of unsized object"):
         len(total)
     with pytest.raises(TypeError, match="iteration over a 0-d array"):
@@ -396,7 +410,7 @@ def test_index_errors(xp):
         a[3]
     with pytest.raises(IndexError, match="too many indices for array"):
         a[0, 0, 0]
-    with pytest.raises(IndexError, match="only integers, slices"):
+    with pytest.raises(ValueError, match="invalid literal for int"):
         a["x"]
     with pytest.raises(IndexError, match="arrays used as indices must be of integer or boolean type"):
         a[xp.asarray([0.5])]

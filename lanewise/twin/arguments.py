@@ -16,8 +16,11 @@ def check_form(grid: Any, block: Any, args: Any) -> None:
     if not isinstance(args, (tuple, list)):
         raise TypeError(f"args must be a tuple, not {type(args).__name__}: write (x,) for a single argument x.")
     for position, arg in enumerate(args, 1):
-        if isinstance(arg, np.ndarray) and not (arg.dtype.kind == "V" and arg.size == 1):  # a struct by value may come as an array
-            raise TypeError(f"Unsupported type {type(arg)}: argument {position} lies in host memory; move it to the device with cp.asarray first.")
+        if isinstance(arg, np.ndarray) and arg.size != 1:  # CuPy passes one element by value
+            raise TypeError(
+                f"You are trying to pass a numpy.ndarray of shape {arg.shape} as a kernel parameter: argument {position} lies in host memory, "
+                f"move it to the device with cp.asarray first."
+            )
         if isinstance(arg, (list, tuple, str, bytes, dict, set)):
             raise TypeError(f"Unsupported type {type(arg)}: argument {position} must be a device array or a scalar such as cp.int32(5).")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import operator
+import warnings
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -192,25 +192,18 @@ class ndarray:
         if self.size == 1:
             return bool(self._host.reshape(()))
         if self.size == 0:
-            raise ValueError("The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty.")
+            warnings.warn("The truth value of an empty array is ambiguous: use `array.size > 0`.", DeprecationWarning, stacklevel=2)
+            return False
         raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
 
     def __int__(self) -> int:
-        return int(self._scalar())
+        return int(self._host)
 
     def __float__(self) -> float:
-        return float(self._scalar())
+        return float(self._host)
 
     def __complex__(self) -> complex:
-        return complex(self._scalar())
-
-    def __index__(self) -> int:
-        return operator.index(self._scalar())
-
-    def _scalar(self) -> Any:
-        if self.ndim:
-            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-        return self._host[()]
+        return complex(self._host)
 
     def __repr__(self) -> str:
         return repr(self._host)
@@ -238,14 +231,8 @@ class ndarray:
         return wrap.wrap(self._host[host_index(self, index)], [self])
 
     def __setitem__(self, index, value) -> None:
-        if isinstance(value, np.ndarray):
-            if not (isinstance(index, slice) and index == slice(None)):
-                if value.ndim:
-                    wrap.refuse(value)
-            elif (value.dtype, value.shape) != (self.dtype, self.shape):
-                raise ValueError("copying a numpy.ndarray to a cupy.ndarray by empty slice assignment must ensure arrays have same shape and dtype")
-        elif isinstance(value, (list, tuple)):
-            wrap.refuse(value)
+        if isinstance(value, (np.ndarray, list, tuple)) and np.ndim(value):
+            raise ValueError("non-scalar numpy.ndarray cannot be used for fill: assign cp.asarray(values), or use .set for the whole array.")
         index = host_index(self, index)
         with np.errstate(all="ignore"):
             self._host[index] = value._host if isinstance(value, ndarray) else value
@@ -270,8 +257,10 @@ class ndarray:
         from lanewise import twin
 
         function = getattr(twin, ufunc.__name__, None)
-        if method != "__call__" or function is None:
+        if function is None or method not in ("__call__", "reduce", "accumulate", "outer"):
             return NotImplemented
+        if method != "__call__":
+            return wrap.call(getattr(ufunc, method), inputs, kwargs, sequences=False)
         return function(*inputs, **kwargs)
 
     def __array_function__(self, func, types, args, kwargs):

@@ -40,30 +40,33 @@ class RawKernel:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        with explained(self._code, self.options, self.name_expressions):
+        with self._explained():
             return getattr(self._gpu, name)
 
     @property
     def max_dynamic_shared_size_bytes(self) -> int:
-        with explained(self._code, self.options, self.name_expressions):
+        with self._explained():
             return self._gpu.max_dynamic_shared_size_bytes
 
     @max_dynamic_shared_size_bytes.setter
     def max_dynamic_shared_size_bytes(self, size: int) -> None:
-        with explained(self._code, self.options, self.name_expressions):
+        with self._explained():
             self._gpu.max_dynamic_shared_size_bytes = size
         self._opted = size
         self._passed.clear()
 
+    def _explained(self) -> explained:
+        return explained(self._code, self.options, self.name_expressions, self.__name__)
+
     def compile(self, log_stream=None) -> None:
-        with explained(self._code, self.options, self.name_expressions):
+        with self._explained():
             self._gpu.compile(log_stream)
 
     def __call__(self, grid: tuple, block: tuple, args: Sequence, *, shared_mem: int = 0, **kwargs) -> None:
         """Checks, then launches on the GPU as CuPy does."""
         check_form(grid, block, args)
         if not self._passed:
-            with explained(self._code, self.options, self.name_expressions):
+            with self._explained():
                 self._gpu.kernel  # noqa: B018  compiles before anything is said about the arguments
         form = (grid, block, shared_mem, *(_form(arg) for arg in args))
         if form not in self._passed:
@@ -75,7 +78,8 @@ class RawKernel:
         """Raises simt.KernelFault when an argument doesn't fit its parameter or the GPU would refuse the launch."""
         gpu = self._gpu
         parameters = signature.instance(self._code, self.__name__, _defines(self.options))
-        found, _ = arguments.check(self.__name__, None, parameters, args, device_arrays=True)
+        values = [arg.reshape(())[()] if isinstance(arg, np.ndarray) else arg for arg in args]  # CuPy passes one element by value
+        found, _ = arguments.check(self.__name__, None, parameters, values, device_arrays=True)
         if not any(finding.severity == "error" for finding in found):
             arch = f"sm_{cupy.cuda.Device().compute_capability}"
             found = found + launch_limits.limits(
@@ -109,17 +113,8 @@ class RawModule:
             self._gpu.compile(log_stream)
 
     def get_function(self, name: str) -> RawKernel:
-        with explained(self.code, self.options, self.name_expressions):
-            self._gpu.compile()
-        try:
+        with explained(self.code, self.options, self.name_expressions, name):
             ready = self._gpu.get_function(name)
-        except Exception as error:
-            if self.code is not None:
-                try:
-                    raw.compiled(self.code, self.options, self.name_expressions).kernel(name)
-                except simt.KernelNotFound as explanation:
-                    raise explanation from error
-            raise
         kernel = RawKernel(self.code or "", name, self.options, _ready=ready)
         kernel.name_expressions = self.name_expressions
         return kernel
@@ -130,22 +125,28 @@ class RawModule:
 
 
 class explained:
-    """CuPy's CompileException becomes simt.CompileError with the simulator's explanation, raised from it."""
+    """CuPy's CompileException becomes simt.CompileError with the simulator's explanation, an unknown kernel simt.KernelNotFound."""
 
-    def __init__(self, code: str | None, options: tuple[str, ...], names: tuple[str, ...]):
-        self.source = (code, options, names)
+    def __init__(self, code: str | None, options: tuple[str, ...], names: tuple[str, ...], name: str = ""):
+        self.source, self.name = (code, options, names), name
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind, error, trace) -> None:
-        if not isinstance(error, cupy.cuda.compiler.CompileException) or self.source[0] is None:
+        if self.source[0] is None:
             return
-        try:
-            raw.compiled(*self.source)  # type: ignore[arg-type]
-        except simt.CompileError as explanation:
-            raise explanation from error
-        raise simt.CompileError(str(error).splitlines()[0], str(error)) from error
+        missing = isinstance(error, cupy.cuda.driver.CUDADriverError) and "NOT_FOUND" in str(error)
+        failed = isinstance(error, cupy.cuda.compiler.CompileException)
+        if failed or (missing and self.name):
+            try:
+                module = raw.compiled(*self.source)  # type: ignore[arg-type]
+                if missing:
+                    module.kernel(self.name)
+            except (simt.CompileError, simt.KernelNotFound) as explanation:
+                raise explanation from error
+        if failed:
+            raise simt.CompileError(str(error).splitlines()[0], str(error)) from error
 
 
 def with_kernels_folder(options: tuple[str, ...]) -> tuple[str, ...]:

@@ -42,9 +42,9 @@ def unset(shape: Any, dtype: Any, order: str | None = "C") -> ndarray:
 
 
 def _like(a: ndarray, dtype, order, shape) -> tuple:
-    if not isinstance(a, ndarray):
+    if not isinstance(a, (ndarray, np.ndarray)):
         refuse(a)
-    order = {"K": "F" if a._host.flags.f_contiguous and not a._host.flags.c_contiguous else "C", "A": "C", None: "C"}.get(order, order)
+    order = {"K": "F" if a.flags.f_contiguous and not a.flags.c_contiguous else "C", "A": "C", None: "C"}.get(order, order)
     return (a.shape if shape is None else shape), (a.dtype if dtype is None else dtype), order
 
 
@@ -102,7 +102,7 @@ def _scalar(value: Any) -> Any:
     if isinstance(value, ndarray):
         return value._host
     if isinstance(value, np.ndarray) and value.ndim:
-        refuse(value)
+        raise ValueError("non-scalar numpy.ndarray cannot be used for copyto: pass a scalar.")
     return value
 
 

@@ -146,7 +146,7 @@ class Device:
     def attributes(self) -> dict[str, int]:
         """Limits under the CUDA runtime's names of device attributes."""
         self._check()
-        limits = {name[0].upper() + name[1:]: value for name, value in PROPERTIES.items() if isinstance(value, int)}
+        limits = {name[0].upper() + name[1:]: value for name, value in PROPERTIES.items() if isinstance(value, int) and name not in ("major", "minor")}
         block, grid = PROPERTIES["maxThreadsDim"], PROPERTIES["maxGridSize"]
         limits |= {f"MaxBlockDim{axis}": block[i] for i, axis in enumerate("XYZ")}  # type: ignore[index]
         limits |= {f"MaxGridDim{axis}": grid[i] for i, axis in enumerate("XYZ")}  # type: ignore[index]
@@ -154,7 +154,8 @@ class Device:
             "SharedMemPerBlock": "MaxSharedMemoryPerBlock", "SharedMemPerBlockOptin": "MaxSharedMemoryPerBlockOptin",
             "SharedMemPerMultiprocessor": "MaxSharedMemoryPerMultiprocessor", "RegsPerBlock": "MaxRegistersPerBlock",
             "RegsPerMultiprocessor": "MaxRegistersPerMultiprocessor", "TotalConstMem": "TotalConstantMemory",
-            "MaxBlocksPerMultiProcessor": "MaxBlocksPerMultiprocessor", "Major": "ComputeCapabilityMajor", "Minor": "ComputeCapabilityMinor",
+            "MaxBlocksPerMultiProcessor": "MaxBlocksPerMultiprocessor", "ReservedSharedMemPerBlock": "ReservedSharedMemoryPerBlock",
+            "PciBusID": "PciBusId", "PciDeviceID": "PciDeviceId",
         }  # fmt: skip
         return {renamed.get(name, name): value for name, value in limits.items()}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lanewise.twin.wrap import device_function, device_ufunc
+from lanewise.twin.wrap import call, device_function, device_ufunc
 
 _UFUNCS = """
     add subtract multiply divide true_divide floor_divide remainder mod fmod divmod power float_power negative positive
@@ -90,7 +90,15 @@ def copyto(dst, src, casting="same_kind", where=None) -> None:
     dst._memory.mark(dst._host, None if where is None else ~np.broadcast_to(mask, dst.shape))
 
 
+def _allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """numpy.allclose as a 0-d device array; one of the two may be a NumPy array, as in CuPy."""
+    from lanewise.twin.creation import asarray
+
+    return call(np.allclose, (asarray(a), asarray(b), rtol, atol, equal_nan), {})
+
+
 HOST_TAKING = {
+    "allclose": _allclose,
     "ndim": _host_shape(np.ndim), "shape": _host_shape(np.shape), "size": _host_shape(np.size),
     "result_type": _result_type, "can_cast": _can_cast, "copyto": copyto,
     "may_share_memory": lambda a, b: np.may_share_memory(a._host, b._host),

@@ -49,8 +49,8 @@ def _host_part(part: Any) -> Any:
         return slice(*(int(edge) if isinstance(edge, ndarray) else edge for edge in (part.start, part.stop, part.step)))
     if isinstance(part, ndarray):
         part = part._host
-    elif isinstance(part, (int, np.integer)) and not isinstance(part, bool):
-        return int(part)
+    elif np.isscalar(part) and not isinstance(part, (bool, np.bool_)):
+        return int(part)  # type: ignore[arg-type]  CuPy takes 1.0 as 1
     elif isinstance(part, (list, tuple)):
         part = np.asarray([item._host if isinstance(item, ndarray) else item for item in part])
         if part.size == 0:

@@ -22,9 +22,10 @@ def install(array: type) -> None:
         setattr(array, f"__{name}__", _operator(ufunc))
         setattr(array, f"__r{name}__", _operator(ufunc, reflected=True))
         setattr(array, f"__i{name}__", _operator(ufunc, in_place=True))
-    for name, ufunc in {**COMPARISONS, "divmod": "divmod"}.items():
-        setattr(array, f"__{name}__", _operator(ufunc))
-    setattr(array, "__rdivmod__", _operator("divmod", reflected=True))  # noqa: B010  as the lines above
+    for name, ufunc in COMPARISONS.items():
+        setattr(array, f"__{name}__", _comparison(ufunc))
+    setattr(array, "__divmod__", _operator("divmod"))  # noqa: B010  as the lines above
+    setattr(array, "__rdivmod__", _operator("divmod", reflected=True))  # noqa: B010
     for name, ufunc in UNARY.items():
         setattr(array, f"__{name}__", _method(ufunc))
 
@@ -36,6 +37,21 @@ def _method(name: str):
         return self._call(function, *args, **kwargs)
 
     method.__name__, method.__doc__ = name, f"numpy.{name} of this array: the same arguments; a device array, 0-d for a single value."
+    return method
+
+
+def _comparison(ufunc: str):
+    """As in CuPy: a 0-d NumPy array counts as its scalar, and nothing equals None."""
+
+    def method(self, other):
+        from lanewise import twin
+
+        if other is None and ufunc in ("equal", "not_equal"):
+            return twin.full(self.shape, ufunc == "not_equal", bool)
+        if isinstance(other, np.ndarray) and other.ndim == 0:
+            other = other.item()
+        return getattr(twin, ufunc)(self, other)
+
     return method
 
 

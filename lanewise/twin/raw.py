@@ -6,6 +6,8 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from lanewise import simt
 from lanewise.twin.arguments import check_constructor, check_form
 from lanewise.twin.array import ndarray
@@ -85,12 +87,12 @@ class RawKernel:
     @property
     def shared_size_bytes(self) -> int:
         """Static shared memory of a block."""
-        return self._resources.shared_bytes
+        return self._resources.static_shared
 
     @property
     def local_size_bytes(self) -> int:
         """Local memory of a thread: stack and spilled registers."""
-        return self._resources.local_bytes
+        return self._resources.local
 
     @property
     def const_size_bytes(self) -> int:
@@ -129,7 +131,9 @@ def run(kernel: simt.Kernel, grid: tuple, block: tuple, args: Sequence, shared_m
     host_args: list[Any] = []
     unset: list[tuple[ndarray, simt.Unset]] = []
     for arg in args:
-        if isinstance(arg, MemoryPointer):
+        if isinstance(arg, np.ndarray):
+            arg = arg.reshape(())[()]  # one element, by value
+        elif isinstance(arg, MemoryPointer):
             arg = ndarray(arg.mem.root.nbytes - arg.offset, "u1", arg)
         if isinstance(arg, ndarray):
             mask = arg._memory.mask(arg._host)
