@@ -1,0 +1,9 @@
+"""All kernels whose counters are compared."""
+
+from __future__ import annotations
+
+from families.case import Case
+
+from . import access, attention, banks, compute, tensor
+
+CASES: list[Case] = [case for part in (access, banks, compute, attention, tensor) for case in part.CASES]
