@@ -303,7 +303,7 @@ def _wrong_count(kernel: str, slots: list[_Slot], args: Sequence[Any], device_ar
         return sum(1 for slot, arg in pairs if (found := _one(slot, arg, device_arrays)) and found.severity == "error")
 
     ways = itertools.combinations(reversed(range(more)), more - fewer)  # the last ones first: the usual slip
-    chosen = sorted(min(itertools.islice(ways, 500), key=misfits))
+    chosen = sorted(min(itertools.islice(ways, 500), key=lambda way: misfits(tuple(way))))
     if len(slots) > len(args):
         missing = ", ".join(slots[i].name for i in chosen)
         return Finding("argument-mismatch", "error", f"{head}: pass {missing} too.", array=slots[chosen[0]].name)

@@ -154,7 +154,7 @@ class _Function:
 
 
 def _functions(text: str, mark: str) -> list[_Function]:
-    found = []
+    found: list[_Function] = []
     for start in re.finditer(rf"\b{mark}\b", text):
         at = start.end()
         while True:
