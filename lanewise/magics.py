@@ -24,7 +24,9 @@ def solve(line: str, cell: str) -> Verdict | None:
         return _solve(course, key, cell)
     except CourseError as error:
         print(error)
-        return None
+    except KeyboardInterrupt:
+        print("Stopped; nothing was lost.")
+    return None
 
 
 def grade(word: str) -> Verdict | None:
@@ -34,7 +36,9 @@ def grade(word: str) -> Verdict | None:
         return grade_file(course, course.exercise(word), None)
     except CourseError as error:
         print(error)
-        return None
+    except KeyboardInterrupt:
+        print("Stopped; nothing was lost.")
+    return None
 
 
 def hint(word: str) -> None:

@@ -125,6 +125,8 @@ def over_budget(budget: Budget, report: Any) -> Failure | None:
 def compile_failure(error: simt.CompileError, text: str) -> Failure:
     """The compiler's first complaint about the learner's own lines; what it says about any other file stays out."""
     message = str(error)
+    if re.search(r"\bout of memory\b", message):
+        return Failure("compile-limit", "The compiler ran out of the memory it may use: look at templates, constexpr loops, #pragma unroll and very large arrays.")
     line = named_line(message)
     if line is None:
         match = re.search(r"^kernel\.cu\((\d+)\): (?:catastrophic )?error", error.log, re.MULTILINE)
@@ -204,9 +206,10 @@ def _verdict(exercise: Example, text: str, outcomes: list[Outcome], failure: Fai
     score = points * (1 - share) if only_budget else 0.0
     failed = next((outcome for outcome in outcomes if outcome.failure is failure), None)
     message = failure.message
+    lines = () if "\n" in message else excerpt(text, failure.line)  # a message of several lines quotes the source itself
     if failed is not None:
         message = f"{_case_words(failed.case, exercise)}: {message}"
-    return clean(Verdict(str(exercise.key), score, points, failure.kind, message, failure.line, cases, excerpt(text, failure.line)))
+    return clean(Verdict(str(exercise.key), score, points, failure.kind, message, failure.line, cases, lines))
 
 
 def _case_result(case: Case, outcome: Outcome | None) -> CaseResult:

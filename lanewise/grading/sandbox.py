@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import json
 import os
-import select
+import queue
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from lanewise.grading.source import NotGradable, decode
 from lanewise.grading.verdict import CaseResult, Verdict, clean, excerpt
@@ -25,7 +26,7 @@ from lanewise.names import Course, CourseError, Key
 
 COMPILE_SECONDS = 20  # of processor time; the largest header (cooperative groups) takes 5 on a slow machine
 WALL_SECONDS = 60  # for the whole verdict; steps, not this, stop a kernel
-LONGEST_ANSWER = 1 << 20  # bytes of the child's output; a verdict has below 200 kB
+LONGEST_ANSWER = 1 << 20  # bytes of a line; a verdict has below 200 kB
 
 
 @dataclass
@@ -77,13 +78,19 @@ def _ask(request: dict[str, Any], wall_seconds: float) -> tuple[_Heard, str]:
         child = subprocess.Popen(
             [sys.executable, "-P", "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, cwd=empty, start_new_session=True
         )
+        assert child.stdout is not None
         heard, ended = _Heard(), ""
+        lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        reader = threading.Thread(target=_read, args=(child.stdout, lines), daemon=True)
+        reader.start()
         try:
-            ended = _converse(child, json.dumps(request).encode(), heard, time.monotonic() + wall_seconds)
+            ended = _converse(child, json.dumps(request).encode(), heard, lines, wall_seconds)
             if not ended and child.wait() != 0:
                 ended = _how_it_ended(child.returncode)
         finally:
             _kill(child)
+            reader.join()
+            child.stdout.close()
         complaints.seek(0)
         last = complaints.read()[-2000:].decode("utf-8", "replace").strip().splitlines()
         if ended.startswith("exit status") and last:
@@ -93,26 +100,33 @@ def _ask(request: dict[str, Any], wall_seconds: float) -> tuple[_Heard, str]:
         return heard, ended
 
 
-def _converse(child: subprocess.Popen[bytes], request: bytes, heard: _Heard, deadline: float) -> str:
-    """Send the request, read lines until the child closes its output; returns "" or why it was stopped."""
-    assert child.stdin is not None and child.stdout is not None
+def _converse(child: subprocess.Popen[bytes], request: bytes, heard: _Heard, lines: queue.SimpleQueue[bytes], seconds: float) -> str:
+    """Send the request, hear lines until the child closes its output; returns "" or why it was stopped."""
+    deadline = time.monotonic() + seconds
+    assert child.stdin is not None
     try:
         child.stdin.write(request)
         child.stdin.close()
     except BrokenPipeError:
         return "it never started"
-    buffer, total = b"", 0
     while True:
-        left = deadline - time.monotonic()
-        if left <= 0 or not select.select([child.stdout], [], [], left)[0]:
-            return f"after {WALL_SECONDS} seconds"
-        piece = os.read(child.stdout.fileno(), 65536)
-        total += len(piece)
-        if not piece or total > LONGEST_ANSWER:
-            return "" if not piece else "too long an answer"
-        *lines, buffer = (buffer + piece).split(b"\n")
-        for line in lines:
-            _hear(line, heard)
+        try:
+            line = lines.get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty:
+            return f"after {seconds:g} seconds"
+        if not line:
+            return ""
+        if not line.endswith(b"\n"):
+            return "its answer was cut off"
+        _hear(line, heard)
+
+
+def _read(stream: IO[bytes], lines: queue.SimpleQueue[bytes]) -> None:
+    """Pass the child's lines on, an empty one at the end. By a thread: Windows can't wait for a pipe with a time limit."""
+    line = b"\n"
+    while line.endswith(b"\n"):
+        line = stream.readline(LONGEST_ANSWER)
+        lines.put(line)
 
 
 def _hear(line: bytes, heard: _Heard) -> None:
@@ -137,8 +151,6 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
         else:
             child.kill()
         child.wait()
-    if child.stdout is not None:
-        child.stdout.close()
 
 
 def _from_dict(whole: dict[str, Any]) -> Verdict:
