@@ -52,6 +52,7 @@ class Report:
     `findings` are in the order in which they happened. `by_line` maps a line number of `source` (from 1) to its counters.
     `printed` is what the kernel's printf wrote. `approximate` is True where the counters come from clang's PTX.
     `steps` is the number of basic blocks that the busiest warp executed.
+    `gpu_values_equal` says whether a real GPU gave the same values (None: none was asked), `gpu_message` says it in a sentence.
     """
 
     kernel: str
@@ -64,6 +65,8 @@ class Report:
     printed: str = ""
     approximate: bool = False
     steps: int = 0
+    gpu_values_equal: bool | None = None
+    gpu_message: str = ""
 
     @property
     def ok(self) -> bool:
