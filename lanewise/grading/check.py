@@ -126,7 +126,7 @@ def compile_failure(error: simt.CompileError, text: str) -> Failure:
     """The compiler's first complaint about the learner's own lines; what it says about any other file stays out."""
     message = str(error)
     if re.search(r"\bout of memory\b", message):
-        return Failure("compile-limit", "The compiler ran out of the memory it may use: look at templates, constexpr loops, #pragma unroll and very large arrays.")
+        return Failure("compile-limit", "The compiler ran out of memory: look at templates, constexpr loops, #pragma unroll and very large arrays.")
     line = named_line(message)
     if line is None:
         match = re.search(r"^kernel\.cu\((\d+)\): (?:catastrophic )?error", error.log, re.MULTILINE)
