@@ -32,6 +32,8 @@ def report_text(report: Report) -> str:
     """Findings first, then what the kernel printed, then the counters."""
     parts = [_headline(report)]
     parts += [_finding_text(report, f) for f in report.findings]
+    if report.gpu_values_equal is False:  # equality is not mentioned: a report reads the same with and without a GPU
+        parts.append(report.gpu_message)
     if report.printed:
         parts.append(_printed_text(report.printed))
     parts.append(_counter_table(report))
@@ -155,6 +157,8 @@ def report_html(report: Report) -> str:
     parts = [_STYLE, '<div class="lw-report">', f"<p><strong>{_html(_headline(report))}</strong></p>"]
     shown = _shown(report)
     parts += [_finding_html(f) for f in report.findings if f.line not in shown]
+    if report.gpu_values_equal is False:
+        parts.append(f"<p>{_html(report.gpu_message)}</p>")
     parts.append(_heat_map(report, shown))
     if report.printed:
         parts.append(f"<details open><summary>printed by the kernel</summary><pre>{_html(report.printed)}</pre></details>")
