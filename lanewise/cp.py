@@ -82,8 +82,13 @@ def __getattr__(name: str) -> Any:
 
 
 def real_cupy() -> Any:
-    """The module CuPy itself; only for a machine with a GPU."""
-    return importlib.import_module("cupy")
+    """The module CuPy itself; only for a machine with a GPU. Raises ImportError, with what to do, if it is installed but broken."""
+    try:
+        return importlib.import_module("cupy")
+    except ImportError as error:
+        raise ImportError(
+            f"CuPy is installed but can't be loaded ({str(error).strip().splitlines()[0]}): install it anew, or set LANEWISE_DEVICE=simulator."
+        ) from error
 
 
 def __dir__() -> list[str]:

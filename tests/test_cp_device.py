@@ -63,6 +63,17 @@ def test_driver_without_cupy_says_what_to_install(monkeypatch):
     assert (found.backend, found.gpus, found.why) == ("simulator", 1, "CuPy is not installed (pip install cupy-cuda13x).")
 
 
+def test_broken_cupy_says_what_to_do(monkeypatch):
+    def broken(name):
+        raise ImportError("libcublas.so.13: cannot open shared object file\nand more")
+
+    monkeypatch.setattr(cp.importlib, "import_module", broken)
+    with pytest.raises(
+        ImportError, match=r"can't be loaded \(libcublas.so.13: cannot open shared object file\): install it anew, or set LANEWISE_DEVICE=simulator"
+    ):
+        cp.real_cupy()
+
+
 def test_unknown_names_say_what_to_do():
     with pytest.raises(AttributeError, match="The simulator's cp has no 'fft'"):
         twin.fft  # noqa: B018
