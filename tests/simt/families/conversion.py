@@ -9,7 +9,7 @@ import numpy as np
 from .case import Case, Tolerance
 from .floating import F32, F64, doubles, least, most, nan_wins, singles
 from .integer import I32, I64, words
-from .rounding import ADD, BFLOAT16, DIV, FMA, FORMATS, MUL, SUB, exactly, from_bfloat16, rounded, to_bfloat16
+from .rounding import ADD, BFLOAT16, DIV, FMA, FORMATS, MUL, SUB, exactly, flushed, from_bfloat16, rounded, to_bfloat16
 from .table import Row, crossed, table
 
 INF, NAN = np.inf, np.nan
@@ -18,7 +18,7 @@ ROUND = {"rn": np.rint, "rz": np.trunc, "ru": np.ceil, "rd": np.floor}
 
 
 def to_integer(dtype, mode, nan=0):
-    """float → integer: rounded, then held within the type; NaN gives `nan`."""
+    """float → integer: rounded, then held within the type; NaN gives `nan`, a subnormal float32 counts as zero (-ftz=true)."""
     info = np.iinfo(dtype)
 
     def one(v):
@@ -28,7 +28,10 @@ def to_integer(dtype, mode, nan=0):
             return info.max if v > 0 else info.min
         return max(info.min, min(info.max, int(ROUND[mode](v))))
 
-    return lambda a: np.array([one(float(v)) for v in a], dtype)
+    def row(a):
+        return np.array([one(float(v)) for v in (flushed(a) if a.dtype == np.float32 else a)], dtype)
+
+    return row
 
 
 def to_floating(dtype, mode, shape=None):
@@ -209,7 +212,7 @@ def brain_rows() -> list[Row]:
         c("hmin", "__hmin(a, b)", lambda a, b, c: to_bfloat16(least(from_bfloat16(a), from_bfloat16(b)))),
         c("hmax", "__hmax(a, b)", lambda a, b, c: to_bfloat16(most(from_bfloat16(a), from_bfloat16(b)))),
         c("hlt", "__hlt(a, b) ? __float2bfloat16(1.0f) : __float2bfloat16(0.0f)", lambda a, b, c: to_bfloat16(from_bfloat16(a) < from_bfloat16(b))),
-        c("through float", "__float2bfloat16(__bfloat162float(a) * 1.25f)", lambda a, b, c: to_bfloat16(from_bfloat16(a).astype(np.float64) * 1.25)),
+        c("through float", "__float2bfloat16(__bfloat162float(a) * 1.25f)", lambda a, b, c: to_bfloat16(flushed(from_bfloat16(a)).astype(np.float64) * 1.25)),
         c("low of pair", "__low2bfloat16(__hadd2(__halves2bfloat162(a, b), __halves2bfloat162(c, a)))", lambda a, b, c: brain(ADD)(a, c)),
         c("high of pair", "__high2bfloat16(__hfma2(__halves2bfloat162(a, b), __halves2bfloat162(b, c), __bfloat162bfloat162(a)))", lambda a, b, c: brain(FMA)(b, c, a)),
         c("hmul2", "__low2bfloat16(__hmul2(__halves2bfloat162(a, b), __halves2bfloat162(b, c)))", lambda a, b, c: brain(MUL)(a, b)),
@@ -265,8 +268,8 @@ CASES: list[Case] = [
         *by_modes("__double2ll_MODE(a)", lambda m: to_integer(np.int64, m, MSB64)),
         *by_modes("(long long)__double2ull_MODE(a)", lambda m: lambda a: to_integer(np.uint64, m, 2**63)(a).view(np.int64)),
     ], doubles_),
-    table("convert.double_float", ("double",), "float", by_modes("__double2float_MODE(a)", lambda m: to_floating(np.float32, m)), doubles_),
-    table("convert.float_double", ("float",), "double", [c("widen", "(double)a", lambda a: a.astype(np.float64)), c("mixed", "a * 2.0", lambda a: a.astype(np.float64) * 2)], floats),
+    table("convert.double_float", ("double",), "float", by_modes("__double2float_MODE(a)", lambda m: lambda a: flushed(to_floating(np.float32, m)(a))), doubles_),
+    table("convert.float_double", ("float",), "double", [c("widen", "(double)a", lambda a: flushed(a).astype(np.float64)), c("mixed", "a * 2.0", lambda a: flushed(a).astype(np.float64) * 2)], floats),
     table("convert.float_half", ("float",), "__half", [
         *by_modes("__float2half_MODE(a)", lambda m: to_floating(np.float16, m)),
         c("pair", "__high2half(__floats2half2_rn(0.0f, a))", to_floating(np.float16, "rn")),

@@ -1,4 +1,8 @@
-"""float and double: arithmetic in every rounding direction, special values, subnormals, the approximate instructions and the math library."""
+"""float and double: arithmetic in every rounding direction, special values, subnormals, the approximate instructions and the math library.
+
+CuPy compiles every kernel with -ftz=true, and so does the simulator: float32 arithmetic in CUDA C takes subnormal operands for zero and
+gives zero for subnormal results. Inline PTX without .ftz keeps them; double always does.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from .table import Row, crossed, table
 
 INF, NAN = np.inf, np.nan
 F32 = np.array([0.0, -0.0, 1.0, -1.0, 1.5, -2.5, 3.0, 1 / 3, 1e-38, -1e-45, 1.1754942e-38, 1.17549435e-38, 3.4028235e38, -3.4e38, INF, -INF, NAN, 16777216.0], np.float32)
+NORMAL = F32[(F32 == 0) | ~(np.abs(F32) < 1.17549435e-38)]  # −0 and NaN stay
 F64 = np.array([0.0, -0.0, 1.0, -1.0, 1.5, -2.5, 1 / 3, 5e-324, -1e-310, 2.2250738585072014e-308, 1.7976931348623157e308, -1e300, INF, -INF, NAN, 2.0**53], np.float64)
 
 
@@ -20,6 +25,10 @@ def singles(rng, n):
     bits = rng.integers(0, 2**32, n, dtype=np.uint32)
     moderate = (rng.standard_normal(n) * 10.0 ** rng.integers(-3, 4, n)).astype(np.float32)
     return np.where(np.arange(n) % 2 == 0, moderate, bits.view(np.float32))
+
+
+def normal_singles(rng, n):
+    return flushed(singles(rng, n))
 
 
 def doubles(rng, n):
@@ -71,23 +80,61 @@ def scaled(a, b, *_):
     return np.ldexp(a, np.where(b > 0, 6, 3).astype(np.int32))
 
 
-ASSEMBLY = """
-__device__ float add_ftz(float a, float b) { float r; asm("add.ftz.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
-__device__ float mul_ftz(float a, float b) { float r; asm("mul.ftz.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
-__device__ float fma_ftz(float a, float b, float c) { float r; asm("fma.rn.ftz.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(a), "f"(b), "f"(c)); return r; }
-__device__ float add_sat(float a, float b) { float r; asm("add.sat.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
-__device__ float fma_sat(float a, float b, float c) { float r; asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(a), "f"(b), "f"(c)); return r; }
-__device__ float min_nan(float a, float b) { float r; asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
-__device__ float max_nan(float a, float b) { float r; asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
-__device__ float min_ftz(float a, float b) { float r; asm("min.ftz.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
-__device__ float abs_ftz(float a) { float r; asm("abs.ftz.f32 %0, %1;" : "=f"(r) : "f"(a)); return r; }
-__device__ float less_ftz(float a, float b) { float r; asm("set.lt.ftz.f32.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
-__device__ float copysign_(float a, float b) { float r; asm("copysign.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
-"""
+def assembly(**instructions: str) -> str:
+    """Device functions of float around one instruction each; the number of operands follows from its name."""
+    lines = []
+    for name, instruction in instructions.items():
+        count = 3 if instruction.startswith("fma") else 1 if instruction.split(".")[0] in ONE_OPERAND else 2
+        letters = "abc"[:count]
+        slots = ", ".join(f"%{k}" for k in range(count + 1))
+        inputs = ", ".join(f'"f"({letter})' for letter in letters)
+        parameters = ", ".join(f"float {letter}" for letter in letters)
+        lines.append(f'__device__ float {name}({parameters}) {{ float r; asm("{instruction} {slots};" : "=f"(r) : {inputs}); return r; }}\n')
+    return "".join(lines)
+
+
+ONE_OPERAND = {"rcp", "sqrt", "rsqrt", "abs", "neg", "cvt", "ex2", "lg2", "sin", "cos", "tanh"}
+ASSEMBLY = assembly(
+    add="add.f32",
+    mul="mul.f32",
+    div="div.rn.f32",
+    min_="min.f32",
+    max_="max.f32",
+    copysign_="copysign.f32",
+    add_ftz="add.ftz.f32",
+    mul_ftz="mul.ftz.f32",
+    div_ftz="div.rn.ftz.f32",
+    add_sat="add.sat.f32",
+    min_nan="min.NaN.f32",
+    max_nan="max.NaN.f32",
+    min_ftz="min.ftz.f32",
+    less="set.lt.f32.f32",
+    less_ftz="set.lt.ftz.f32.f32",
+    mul_rz="mul.rz.f32",
+    add_rd="add.rd.f32",
+    rcp="rcp.rn.f32",
+    sqrt_="sqrt.rn.f32",
+    sqrt_ru="sqrt.ru.f32",
+    abs_="abs.f32",
+    abs_ftz="abs.ftz.f32",
+    neg_="neg.f32",
+    floor_="cvt.rmi.f32.f32",
+    ceil_ftz="cvt.rpi.ftz.f32.f32",
+    saturate_="cvt.sat.f32.f32",
+    fma_="fma.rn.f32",
+    fma_rz="fma.rz.f32",
+    fma_ftz="fma.rn.ftz.f32",
+    fma_sat="fma.rn.sat.f32",
+)
 
 
 def r(label, code, numpy, tolerance=None):
     return Row(label, code, numpy, tolerance or Tolerance())
+
+
+def flushing(function):
+    """What `function` gives under -ftz=true."""
+    return lambda *columns: flushed(function(*(flushed(column) for column in columns)))
 
 
 def directed(letter_to_type: str, dtype) -> list[Row]:
@@ -103,13 +150,13 @@ def directed(letter_to_type: str, dtype) -> list[Row]:
             r(f"fma.{mode}", f"{fma}_{mode}(a, b, c)", lambda a, b, c, m=mode: exactly(FMA, dtype, m)(a, b, c)),
             r(f"div.{mode}", f"{prefix}div_{mode}(a, b)", lambda a, b, c, m=mode: exactly(DIV, dtype, m)(a, b)),
         ]
-    return rows
+    return [Row(row.label, row.code, flushing(row.numpy)) for row in rows] if letter_to_type == "f" else rows
 
 
 def plain(dtype, suffix: str) -> list[Row]:
     """What needs no rounding direction: the same rows for float (suffix f) and double (no suffix)."""
     one = np.dtype(dtype).type
-    return [
+    rows = [
         r("a + b", "a + b", lambda a, b, c: a + b),
         r("a * b + c fused", "a * b + c", lambda a, b, c: exactly(FMA, dtype)(a, b, c)),
         r("a - b * c fused", "a - b * c", lambda a, b, c: exactly(FMA, dtype)(-b, c, a)),
@@ -142,27 +189,54 @@ def plain(dtype, suffix: str) -> list[Row]:
         r("unordered", "!(a <= b) && !(a > b)", lambda a, b, c: np.isnan(a) | np.isnan(b)),
         r("select", "a < b ? b : c", lambda a, b, c: np.where(a < b, b, c)),
     ]
+    return [Row(row.label, row.code, flushing(row.numpy)) for row in rows] if suffix else rows
 
 
 def single_rows() -> list[Row]:
+    """Instructions of float32 alone, subnormals kept where the name doesn't say .ftz."""
+    f32 = np.float32
     return [
-        r("rcp.rn", "__frcp_rn(a)", lambda a, b, c: np.float32(1) / a),
+        r("add", "add(a, b)", lambda a, b, c: a + b),
+        r("mul", "mul(a, b)", lambda a, b, c: a * b),
+        r("div", "div(a, b)", lambda a, b, c: a / b),
+        r("fma", "fma_(a, b, c)", exactly(FMA, f32)),
+        r("fma.rz", "fma_rz(a, b, c)", exactly(FMA, f32, "rz")),
+        r("mul.rz", "mul_rz(a, b)", lambda a, b, c: exactly(MUL, f32, "rz")(a, b)),
+        r("add.rd", "add_rd(a, b)", lambda a, b, c: exactly(ADD, f32, "rd")(a, b)),
+        r("rcp.rn", "rcp(a)", lambda a, b, c: f32(1) / a),
+        r("sqrt.rn", "sqrt_(a)", root(f32)),
+        r("min", "min_(a, b)", least),
+        r("max", "max_(a, b)", most),
+        r("abs", "abs_(a)", lambda a, b, c: np.abs(a)),
+        r("neg", "neg_(a)", lambda a, b, c: -a),
+        r("floor", "floor_(a)", lambda a, b, c: np.floor(a)),
+        r("saturate", "saturate_(a)", saturate),
+        r("less", "less(a, b)", lambda a, b, c: a < b),
+        r("copysign", "copysign_(a, b)", lambda a, b, c: np.copysign(b, a)),
+        r("add.ftz", "add_ftz(a, b)", flushing(lambda a, b, c: a + b)),
+        r("mul.ftz", "mul_ftz(a, b)", flushing(lambda a, b, c: a * b)),
+        r("div.ftz", "div_ftz(a, b)", flushing(lambda a, b, c: a / b)),
+        r("fma.ftz", "fma_ftz(a, b, c)", flushing(exactly(FMA, f32))),
+        r("ceil.ftz", "ceil_ftz(a)", flushing(lambda a, b, c: np.ceil(a))),
+        r("min.ftz", "min_ftz(a, b)", flushing(least)),
+        r("abs.ftz", "abs_ftz(a)", flushing(lambda a, b, c: np.abs(a))),
+        r("less.ftz", "less_ftz(a, b)", flushing(lambda a, b, c: a < b)),
+        r("add.sat", "add_sat(a, b)", lambda a, b, c: saturate(a + b)),
+        r("fma.sat", "fma_sat(a, b, c)", lambda a, b, c: saturate(exactly(FMA, f32)(a, b, c))),
+        r("min.NaN", "min_nan(a, b)", nan_wins(least)),
+        r("max.NaN", "max_nan(a, b)", nan_wins(most)),
+        r("select", "a < 1.0f ? b : c", lambda a, b, c: np.where(a < 1, b, c)),
+        r("bits", "__int_as_float(__float_as_int(a) ^ 0x80000000)", lambda a, b, c: -a),
+    ]
+
+
+def intrinsic_rows() -> list[Row]:
+    """Intrinsics of float32 on normal numbers."""
+    return [
+        r("rcp.rn", "__frcp_rn(a)", flushing(lambda a, b, c: np.float32(1) / a)),
         r("sqrt.rn", "__fsqrt_rn(a)", root(np.float32)),
         r("rsqrt.rn", "__frsqrt_rn(fabsf(a))", lambda a, b, c: inverse_root(np.abs(a))),
         r("saturate", "__saturatef(a)", saturate),
-        r("add.sat", "add_sat(a, b)", lambda a, b, c: saturate(a + b)),
-        r("fma.sat", "fma_sat(a, b, c)", lambda a, b, c: saturate(exactly(FMA, np.float32)(a, b, c))),
-        r("add.ftz", "add_ftz(a, b)", lambda a, b, c: flushed(flushed(a) + flushed(b))),
-        r("mul.ftz", "mul_ftz(a, b)", lambda a, b, c: flush_before_rounding(MUL, flushed(a), flushed(b))),
-        r("fma.ftz", "fma_ftz(a, b, c)", lambda a, b, c: flush_before_rounding(FMA, flushed(a), flushed(b), flushed(c))),
-        r("min.NaN", "min_nan(a, b)", nan_wins(least)),
-        r("max.NaN", "max_nan(a, b)", nan_wins(most)),
-        r("min.ftz", "min_ftz(a, b)", lambda a, b, c: least(flushed(a), flushed(b))),
-        r("abs.ftz", "abs_ftz(a)", lambda a, b, c: np.abs(flushed(a))),
-        r("set.ftz", "less_ftz(a, b)", lambda a, b, c: flushed(a) < flushed(b)),
-        r("copysign.f32", "copysign_(a, b)", lambda a, b, c: np.copysign(b, a)),
-        r("bits", "__int_as_float(__float_as_int(a) ^ 0x80000000)", lambda a, b, c: -a),
-        r("nextafter", "nextafterf(a, b)", lambda a, b, c: np.nextafter(a, b)),
         r("frexp", "fraction(a)", fraction),
     ]
 
@@ -171,11 +245,6 @@ def inverse_root(a):
     """1/√a rounded once; float64's two roundings are told from a tie by squaring in exact integers (none occurs for float32)."""
     with np.errstate(all="ignore"):
         return (1 / np.sqrt(a.astype(np.float64))).astype(np.float32)
-
-
-def flush_before_rounding(operation, *operands):
-    """The result is flushed when it is subnormal before rounding to 24 bits with an unbounded exponent."""
-    return flushed(exactly(operation, np.float32)(*operands))
 
 
 def finite_inputs(low, high, n, seed, *special):
@@ -196,17 +265,17 @@ def of64(function):
     return row
 
 
-UNARY = """
-__device__ float ex2(float a) { float r; asm("ex2.approx.f32 %0, %1;" : "=f"(r) : "f"(a)); return r; }
-__device__ float ex2_ftz(float a) { float r; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a)); return r; }
-__device__ float lg2(float a) { float r; asm("lg2.approx.f32 %0, %1;" : "=f"(r) : "f"(a)); return r; }
-__device__ float rcp(float a) { float r; asm("rcp.approx.f32 %0, %1;" : "=f"(r) : "f"(a)); return r; }
-__device__ float rsqrt_(float a) { float r; asm("rsqrt.approx.f32 %0, %1;" : "=f"(r) : "f"(a)); return r; }
-__device__ float sqrt_(float a) { float r; asm("sqrt.approx.f32 %0, %1;" : "=f"(r) : "f"(a)); return r; }
-__device__ float sin_(float a) { float r; asm("sin.approx.f32 %0, %1;" : "=f"(r) : "f"(a)); return r; }
-__device__ float cos_(float a) { float r; asm("cos.approx.f32 %0, %1;" : "=f"(r) : "f"(a)); return r; }
-__device__ float tanh_(float a) { float r; asm("tanh.approx.f32 %0, %1;" : "=f"(r) : "f"(a)); return r; }
-"""
+UNARY = assembly(
+    ex2="ex2.approx.f32",
+    ex2_ftz="ex2.approx.ftz.f32",
+    lg2="lg2.approx.f32",
+    rcp="rcp.approx.f32",
+    rsqrt_="rsqrt.approx.f32",
+    sqrt_="sqrt.approx.f32",
+    sin_="sin.approx.f32",
+    cos_="cos.approx.f32",
+    tanh_="tanh.approx.f32",
+)
 
 # Errors as PTX ISA 9.0 states them (section 9.7.3), plus half a unit for the rounding of the stored result.
 APPROXIMATE_ANY = [
@@ -273,8 +342,9 @@ def doubles_between(low, high, n, seed):
 FRACTION = "__device__ float fraction(float a) { int e; return frexpf(a, &e); }\n"
 CASES: list[Case] = [
     table("float.directed", ("float",) * 3, "float", directed("f", np.float32), operands(F32, 188, 11, singles)),
-    table("float.plain", ("float",) * 3, "float", plain(np.float32, "f"), operands(F32, 188, 12, singles)),
-    table("float.single", ("float",) * 3, "float", single_rows(), operands(F32, 188, 13, singles), ASSEMBLY + FRACTION),
+    table("float.plain", ("float",) * 3, "float", plain(np.float32, "f"), operands(NORMAL, 188, 12, normal_singles)),
+    table("float.single", ("float",) * 3, "float", single_rows(), operands(F32, 188, 13, singles), ASSEMBLY),
+    table("float.intrinsics", ("float",) * 3, "float", intrinsic_rows(), operands(NORMAL, 188, 13, normal_singles), FRACTION),
     table("double.directed", ("double",) * 3, "double", directed("d", np.float64), operands(F64, 128, 14, doubles)),
     table("double.plain", ("double",) * 3, "double", plain(np.float64, ""), operands(F64, 128, 15, doubles)),
     table("approximate.any", ("float",), "float", APPROXIMATE_ANY, finite_inputs(-9, 9, 512, 16, 1.0, -1.0, 0.5, 8.0, 2.0**-20, -(2.0**-12)), UNARY),
@@ -289,7 +359,7 @@ CASES: list[Case] = [
         r("logf", "logf(a)", of64(np.log), Tolerance(ulp=1.5)),
         r("tanhf", "tanhf(a)", of64(np.tanh), Tolerance(ulp=2.5)),
         r("sinf", "sinf(a)", of64(np.sin), Tolerance(ulp=2.5)),
-    ], lambda: (np.array([0.0, -0.0, INF, -INF, NAN, 1.0, -1.0, 128.0, -140.0, -200.0, 300.0, 3e38, 1.2e-38, 1e-40, 4.0, 65536.0], np.float32),), UNARY),
+    ], lambda: (np.array([0.0, -0.0, INF, -INF, NAN, 1.0, -1.0, 128.0, -140.0, -200.0, 300.0, 3e38, 1.2e-38, 1e-10, 4.0, 65536.0], np.float32),), UNARY),
     table("approximate.large_angle", ("float",), "float", [
         r("sinf", "sinf(a)", of64(np.sin), Tolerance(ulp=2.5)),
         r("cosf", "cosf(a)", of64(np.cos), Tolerance(ulp=2.5)),

@@ -1,0 +1,136 @@
+"""Nsight Compute over the counted kernels: one process, its CSV read, compared with the simulator's counters."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+LIMIT_S = 400
+
+# Our counter → Nsight Compute's metric (lanewise/simt/counters.py says the same).
+METRICS = {
+    "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "global_load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "global_store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "global_store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "shared_load_requests": "smsp__sass_inst_executed_op_shared_ld.sum",
+    "shared_load_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "shared_store_requests": "smsp__sass_inst_executed_op_shared_st.sum",
+    "shared_store_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "dram_read_bytes": "dram__bytes_read.sum",
+    "dram_write_bytes": "dram__bytes_write.sum",
+}
+EXACT = [name for name in METRICS if not name.startswith("dram")]
+# Where a difference may hide: kept beside the readings, compared with nothing.
+ASIDE = [
+    "smsp__inst_executed_op_ldsm.sum",
+    "smsp__inst_executed_op_ldgsts.sum",
+    "smsp__inst_executed_op_shared_atom.sum",
+    "smsp__sass_inst_executed_op_shared.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
+]
+LAUNCH_READS = 8 * 1024  # bytes of DRAM that the launch itself reads
+DRAM_SHARE = 0.03
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Nsight Compute's numbers for one launch."""
+
+    name: str
+    counters: dict[str, int]
+    aside: dict[str, int]
+
+
+def available() -> bool:
+    return shutil.which("ncu") is not None
+
+
+def version() -> str:
+    text = subprocess.run(["ncu", "--version"], capture_output=True, text=True, check=False).stdout
+    return next((line.split()[1] for line in text.splitlines() if line.startswith("Version")), "unknown")
+
+
+def known_metrics(wanted: list[str]) -> list[str]:
+    """Those of `wanted` that this Nsight Compute has for this GPU."""
+    listing = subprocess.run(["ncu", "--query-metrics", "--query-metrics-mode", "base"], capture_output=True, text=True, check=False, timeout=60).stdout
+    bases = {line.split()[0] for line in listing.splitlines() if line.strip()}
+    return [metric for metric in wanted if metric.rsplit(".", 1)[0] in bases]
+
+
+def read() -> tuple[list[Reading], list[str]]:
+    """The readings in order of launch, and what went wrong, one sentence each."""
+    try:
+        aside = known_metrics(ASIDE)
+    except subprocess.TimeoutExpired:
+        aside = []
+    readings, problems = profile([*METRICS.values(), *aside])
+    if not readings and aside:
+        readings, problems = profile([*METRICS.values()])
+    return readings, problems
+
+
+def profile(metrics: list[str]) -> tuple[list[Reading], list[str]]:
+    """One run of the driver under Nsight Compute."""
+    with tempfile.TemporaryDirectory() as folder:
+        launched, log = Path(folder) / "launched", Path(folder) / "log"
+        command = ["ncu", "--csv", "--page", "raw", "--print-units", "base", "--metrics", ",".join(metrics), "--clock-control", "none"]
+        command += ["--target-processes", "all", "--log-file", str(log), sys.executable, str(HERE / "driver.py"), str(launched)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+            errors = [] if done.returncode == 0 else [f"Nsight Compute ended with {done.returncode}: {(done.stdout + done.stderr)[-500:]}"]
+            errors += [line for line in done.stderr.splitlines() if "doesn't compile" in line]
+        except subprocess.TimeoutExpired:
+            errors = [f"Nsight Compute took longer than {LIMIT_S} s"]
+        names = launched.read_text(encoding="utf-8").splitlines() if launched.exists() else []
+        text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+    rows = table(text)
+    if not rows:
+        return [], [*errors, f"Nsight Compute gave no table: {text[:500]}"]
+    if len(rows) != len(names):
+        errors.append(f"Nsight Compute saw {len(rows)} launches, the driver made {len(names)}")
+    return [Reading(name, *numbers(row)) for name, row in zip(names, rows, strict=False)], errors
+
+
+def table(text: str) -> list[dict[str, str]]:
+    """The rows of `--csv --page raw`: a header, a row of units, one row for each launch; lines of `==PROF==` stand before."""
+    lines = text.splitlines()
+    start = next((k for k, line in enumerate(lines) if line.startswith('"ID"')), None)
+    if start is None:
+        return []
+    rows = list(csv.DictReader(io.StringIO("\n".join(line for line in lines[start:] if line.startswith('"')))))
+    return [row for row in rows if (row.get("ID") or "").isdigit()]
+
+
+def numbers(row: dict[str, str]) -> tuple[dict[str, int], dict[str, int]]:
+    """(our counters, the others) of one row."""
+    ours = {name: whole(row[metric]) for name, metric in METRICS.items() if row.get(metric)}
+    others = {metric: whole(row[metric]) for metric in row if metric in ASIDE and row[metric]}
+    return ours, others
+
+
+def whole(text: str) -> int:
+    return round(float(text.replace(",", "")))
+
+
+def differences(measured: dict[str, int], simulated: dict[str, int | None]) -> list[str]:
+    """What of the eight counters and of DRAM's reads isn't as Nsight Compute has it; one phrase each.
+
+    DRAM reads: within 3 %, or up to 8 KB below what was measured.
+    """
+    found = [f"{name} {simulated.get(name)} instead of {measured.get(name)}" for name in EXACT if measured.get(name) != simulated.get(name)]
+    read, ours = measured.get("dram_read_bytes"), simulated.get("dram_read_bytes")
+    if read is None or ours is None or not (abs(ours - read) <= DRAM_SHARE * read or 0 <= read - ours <= LAUNCH_READS):
+        found.append(f"dram_read_bytes {ours} instead of {read}")
+    return found

@@ -1,0 +1,61 @@
+"""The course's own kernels (worked ones and solutions) over their own cases, as cases of this harness."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+from families.case import Case, Tolerance
+
+from lanewise.exercise import Case as Input
+from lanewise.exercise import Example, load
+from lanewise.names import Course
+
+COURSE = Course(Path(__file__).resolve().parents[2])
+
+
+def converted(described: Example, text: str, given: Input) -> Case:
+    """One input of a course kernel. Written arrays start as zeros, those it updates as they are."""
+    data = given.data()
+    launch = given.launch_for(data)
+    expected = described.reference(data)
+    written = [name for name in launch.names if name in expected]
+
+    def args() -> list:
+        fresh = given.data()
+        blank = {name: np.zeros_like(fresh[name]) for name in written if name not in described.updates}
+        return [np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value for value in ({**fresh, **blank}[name] for name in launch.names)]
+
+    def expect(*_) -> list[np.ndarray]:
+        return [np.asarray(expected[name]).astype(data[name].dtype) for name in written]
+
+    return Case(
+        name=f"course.{described.key}: {given.name}",
+        source=text,
+        entry=described.kernel,
+        args=args,
+        outputs=tuple(launch.names.index(name) for name in written),
+        expect=expect,
+        grid=launch.grid,
+        block=launch.block,
+        shared_bytes=launch.shared_bytes,
+        options=described.options,
+        tolerances=(Tolerance(relative=given.rtol or described.rtol, absolute=given.atol or described.atol),),
+    )
+
+
+def course_cases() -> list[Case]:
+    """Worked kernels that are right, and every solution. A kernel that is there to show a fault stays off the GPU."""
+    cases = []
+    for key in [*COURSE.worked(), *COURSE.exercises()]:
+        source = COURSE.solution(key) if key.is_exercise else COURSE.kernel(key)
+        if not source.is_file() or not COURSE.spec(key).is_file():
+            continue
+        described = load(key, COURSE)
+        if described.shows:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            cases += [converted(described, source.read_text(encoding="utf-8"), given) for given in described.cases]
+    return cases

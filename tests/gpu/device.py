@@ -1,0 +1,89 @@
+"""One case on the GPU, through CuPy as a user calls it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from functools import cache
+
+import cupy
+import numpy as np
+from families.case import Case
+
+
+@cache
+def capability() -> int:
+    """90 for compute capability 9.0."""
+    return int(cupy.cuda.Device().compute_capability)
+
+
+def architecture() -> str:
+    """The options every kernel is compiled with: the GPU's own instructions too where it has some (sm_90a)."""
+    number = capability()
+    return f"-arch=sm_{number}{'a' if number >= 90 else ''}"
+
+
+@cache
+def kernel(source: str, entry: str, options: tuple[str, ...]) -> cupy.RawKernel:
+    return cupy.RawKernel(source, entry, options=(*options, architecture(), "-lineinfo"), backend="nvrtc")
+
+
+def start(case: Case) -> list:
+    """Launch and wait. Returns the device's arguments."""
+    compiled = kernel(case.source, case.entry, case.options)
+    if case.shared_bytes > 48 * 1024:
+        compiled.max_dynamic_shared_size_bytes = case.shared_bytes
+    arguments = [cupy.asarray(a) if isinstance(a, np.ndarray) else a for a in case.args()]
+    grid, block = (tuple(d) if isinstance(d, tuple) else (d,) for d in (case.grid, case.block))
+    compiled(grid, block, tuple(arguments), shared_mem=case.shared_bytes)
+    cupy.cuda.runtime.deviceSynchronize()
+    return arguments
+
+
+def outputs(case: Case, arguments: list) -> list[np.ndarray]:
+    return [cupy.asnumpy(arguments[k]) for k in case.outputs]
+
+
+def start_and_read_output(case: Case) -> tuple[list, str]:
+    """`start`, and what the kernel's printf wrote: the driver writes to the process's standard output."""
+    sys.stdout.flush()
+    saved = os.dup(1)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 1)
+        try:
+            arguments = start(case)
+            sys.stdout.flush()
+        finally:
+            os.dup2(saved, 1)
+            os.close(saved)
+        file.seek(0)
+        return arguments, file.read().decode(errors="replace")
+
+
+def description() -> dict:
+    """The GPU and the versions a reading belongs to."""
+    runtime = cupy.cuda.runtime
+    properties = runtime.getDeviceProperties(0)
+    return {
+        "device": properties["name"].decode(),
+        "capability": capability(),
+        "multiprocessors": properties["multiProcessorCount"],
+        "driver": driver_version(),
+        "cuda_driver": runtime.driverGetVersion(),
+        "cuda_runtime": runtime.runtimeGetVersion(),
+        "nvrtc": ".".join(str(part) for part in cupy.cuda.nvrtc.getVersion()),
+        "cupy": cupy.__version__,
+        "numpy": np.__version__,
+        "python": sys.version.split()[0],
+    }
+
+
+def driver_version() -> str:
+    """The kernel driver's own number, "unknown" where the system doesn't show it."""
+    try:
+        with open("/proc/driver/nvidia/version", encoding="utf-8") as file:
+            words = file.readline().split()
+        return next((word for word in words if word[0].isdigit() and "." in word), "unknown")
+    except OSError:
+        return "unknown"

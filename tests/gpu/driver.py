@@ -1,0 +1,28 @@
+"""Launch every counted kernel once, in order. This is what Nsight Compute looks at.
+
+    python tests/gpu/driver.py LAUNCHED     writes the names of the launches that were made, one a line, in order
+"""
+
+from __future__ import annotations
+
+import sys
+
+import paths  # noqa: F401  (first: it makes the next imports possible)
+import device
+from all_cases import counted_cases
+
+
+def main(launched: str) -> None:
+    with open(launched, "w", encoding="utf-8") as file:
+        for case in counted_cases():
+            try:
+                device.kernel(case.source, case.entry, case.options).compile()
+            except Exception as error:
+                print(f"{case.name}: doesn't compile: {str(error)[:200]}", file=sys.stderr)
+                continue
+            device.start(case)
+            print(case.name, file=file, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

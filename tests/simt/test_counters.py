@@ -1,0 +1,86 @@
+"""The simulator's memory counters are Nsight Compute's, kernel by kernel, as read on an H200 (tests/gpu/data/ncu_h200.json)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+GPU = Path(__file__).resolve().parents[1] / "gpu"
+sys.path.insert(0, str(GPU))
+
+from all_cases import counted_cases  # noqa: E402
+from counters import METRICS, differences, numbers, table  # noqa: E402
+from families.case import Case, difference  # noqa: E402
+from families.launch import launch  # noqa: E402
+from stored import Stored  # noqa: E402
+
+FILE = GPU / "data" / "ncu_h200.json"
+READINGS: dict[str, dict] = json.loads(FILE.read_text(encoding="utf-8"))["kernels"] if FILE.exists() else {}
+CASES = {case.name: case for case in counted_cases()}
+MEASURED = [case for case in CASES.values() if case.name in READINGS]
+
+
+def test_the_readings_are_there() -> None:
+    assert FILE.exists(), "tests/gpu/data/ncu_h200.json is missing: `make gpu ARGS=--keep` on an H200 writes it"
+    assert len(MEASURED) >= 30, f"only {len(MEASURED)} kernels with readings; 30 are wanted"
+    unknown = sorted(set(READINGS) - set(CASES))
+    assert unknown == [], "readings of kernels that no longer exist: read them anew"
+    for name, reading in READINGS.items():
+        missing = [counter for counter in METRICS if counter not in reading]
+        assert missing == [], f"{name}: no reading of {missing}"
+
+
+@pytest.mark.parametrize("case", MEASURED, ids=lambda case: case.name)
+def test_counters_equal_nsight_compute(case: Case) -> None:
+    run = launch(case)
+    assert differences(READINGS[case.name], run.report.counters.as_dict()) == []
+    wrong = [difference(case, k, got, want) for k, got, want in zip(case.outputs, run.outputs, case.expect(*run.arguments), strict=True)]
+    assert [line for line in wrong if line] == []
+
+
+@pytest.mark.parametrize("name", ["compute.tiled_16", "attention.flash", "banks.load_float4_random", "access.tail_8"])
+def test_counters_do_not_depend_on_diagnostics_or_schedule(name: str) -> None:
+    plain = launch(CASES[name]).report.counters.as_dict()
+    for options in ({"check": False}, {"schedule": 5}):
+        other = launch(CASES[name], **options).report.counters.as_dict()
+        assert {counter: other[counter] for counter in METRICS} == {counter: plain[counter] for counter in METRICS}
+
+
+def test_stored_values_belong_to_these_kernels() -> None:
+    known = Stored()
+    assert sorted(known.digests) == sorted(case.name for case in all_right()), "run `python tests/gpu/store.py`"
+    for name in ("integer.signed64", "tensor.tensor_matmul", "approximate.any", "warp.scan"):
+        case = next(case for case in all_right() if case.name == name)
+        assert known.difference(case, list(launch(case).outputs)) is None
+    changed = next(case for case in all_right() if case.name == "integer.signed64")
+    (output,) = launch(changed).outputs
+    output[3, 5] ^= 1
+    assert "bit for bit" in str(known.difference(changed, [output]))
+
+
+def all_right() -> list[Case]:
+    from all_cases import CASES as everything
+
+    return [case for case in everything if not case.faulty]
+
+
+def test_the_comparison_with_nsight_compute_is_strict() -> None:
+    measured = dict.fromkeys(METRICS, 1000) | {"dram_read_bytes": 100_000}
+    assert differences(measured, measured) == []
+    assert differences(measured, measured | {"shared_load_wavefronts": 1001}) == ["shared_load_wavefronts 1001 instead of 1000"]
+    assert differences(measured, measured | {"dram_read_bytes": 100_000 - 8192}) == []
+    assert differences(measured, measured | {"dram_read_bytes": 100_000 - 8193}) != []
+    assert differences(measured, measured | {"dram_read_bytes": 103_001}) != []
+    assert differences(measured, {}) != []
+
+
+def test_the_table_of_nsight_compute_is_read() -> None:
+    metrics = ",".join(f'"{metric}"' for metric in METRICS.values())
+    text = f'==PROF== Connected\n"ID","Kernel Name",{metrics}\n"","",{",".join(["sector"] * 10)}\n"0","copy_4",' + ",".join(f'"1,0{k}2.00"' for k in range(10)) + "\n"
+    rows = table(text.replace("sector", '"sector"'))
+    assert len(rows) == 1
+    counters, aside = numbers(rows[0])
+    assert counters["global_load_requests"] == 1002 and counters["dram_write_bytes"] == 1092 and aside == {}
