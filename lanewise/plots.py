@@ -211,6 +211,40 @@ def banks(words: Sequence[int], wide: int = 1, title: str = "") -> Picture:
     return canvas.picture(f"{title + ': ' if title else ''}one request of {_count(len(words), 'lane')} to shared memory: {verdict}.")
 
 
+def through_tile(row: int = 2, column: int = 5, size: int = 8) -> Picture:
+    """A transpose through a tile of shared memory: one warp fills `row` of the tile, one warp empties `column`.
+
+    Raises ValueError where row or column isn't below `size`.
+    """
+    if not (0 <= row < size and 0 <= column < size):
+        raise ValueError(f"through_tile draws {size} rows and columns: pass a row and a column below that.")
+    canvas, cell, top, gap = _Canvas(), 20, 44, 90
+    places = [12 + k * (size * cell + gap) for k in range(3)]
+    rows = [(places[0], row, "soft"), (places[1], row, "soft"), (places[2], column, "warm")]
+    for x, which, kind in rows:
+        canvas.box(x, top + which * cell, size * cell, cell, kind)
+    canvas.box(places[1] + column * cell, top, cell, size * cell, "warm")
+    for name, note, x in zip(("in", "tile", "out"), ("global memory", "shared memory", "global memory"), places, strict=True):
+        canvas.text(x, 20, name, "ink head")
+        canvas.text(x, 36, note, "dim")
+        canvas.grid(x, top, size, size, cell, cell)
+    for x, which, _ in rows:
+        for lane in range(size):
+            if x != places[1] or lane != column:
+                canvas.text(x + (lane + 0.5) * cell, top + (which + 0.7) * cell, str(lane), "on small mid")
+    for lane in range(size):
+        canvas.text(places[1] + (column + 0.5) * cell, top + (lane + 0.7) * cell, str(lane), "on small mid")
+    for k, words in ((0, "row to row"), (1, "column to row")):
+        middle = places[k] + size * cell + gap / 2
+        canvas.text(middle, top + size * cell / 2 - 8, words, "dim mid small")
+        canvas.text(middle, top + size * cell / 2 + 8, "───►", "ink mid")
+    canvas.text(12, top + size * cell + 20, "The numbers are lanes: of the warp that reads (blue), of the warp that writes (orange).", "ink")
+    return canvas.picture(
+        f"Three grids. A warp reads row {row} of in, lane after lane, and stores it as row {row} of the tile. After the barrier another warp takes "
+        f"column {column} of the tile, and writes it as row {column} of out, lane after lane."
+    )
+
+
 def heat(source: str, amounts: Mapping[int, float], unit: str = "", title: str = "") -> Picture:
     """A kernel's lines, each with its amount as a number and a bar: `amounts` maps a line number (from 1) to it. The contract head is left out.
 

@@ -15,6 +15,7 @@ EXAMPLES = {
     "lanes": lambda: plots.lanes([("if", range(32)), ("  odd", range(1, 32, 2))], "a branch"),
     "sectors": lambda: plots.sectors([4 * lane for lane in range(32)], 4, "a row"),
     "banks": lambda: plots.banks([32 * lane for lane in range(32)], 1, "a column"),
+    "through_tile": lambda: plots.through_tile(),
     "heat": lambda: plots.heat('// head\n__global__ void f(float* a) {\n    a[0] = 1 < 2;\n}\n', {3: 8}, "sectors", "f & g"),
 }
 
@@ -126,6 +127,16 @@ def test_banks_pile_up_different_words_of_one_bank(words, wide, passes, used):
 def test_one_request_of_a_warp_is_all_that_is_drawn(function, arguments):
     with pytest.raises(ValueError, match="one request of a warp"):
         function(*arguments)
+
+
+def test_through_tile_marks_a_row_of_in_and_a_column_of_the_tile():
+    picture = plots.through_tile(1, 3, size=4)
+    boxes = [tuple(map(int, box)) for box in re.findall(r"<rect class='(?:soft|warm)' x='(\d+)' y='(\d+)' width='(\d+)' height='(\d+)'", picture.svg)]
+    assert [(w, h) for _, _, w, h in boxes] == [(80, 20), (80, 20), (80, 20), (20, 80)]
+    assert [y for _, y, _, _ in boxes] == [64, 64, 104, 44]
+    assert "row 1 of in" in picture.alt and "column 3 of the tile" in picture.alt and "row 3 of out" in picture.alt
+    with pytest.raises(ValueError, match="below that"):
+        plots.through_tile(4, 0, size=4)
 
 
 def test_heat_names_the_hottest_line_and_shows_source_and_numbers():
