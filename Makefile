@@ -35,11 +35,11 @@ lab:
 
 test:
 	@$(INSTALL) dev
-	$(VENV) -m pytest $(NBVAL) --ignore=tests/gpu tests chapters $(ARGS)
+	LANEWISE_DEVICE=simulator $(VENV) -m pytest $(NBVAL) --ignore=tests/gpu tests chapters $(ARGS)
 
 fast:
 	@$(INSTALL) dev
-	$(VENV) -m pytest -m "not slow" --ignore=tests/gpu tests $(ARGS)
+	LANEWISE_DEVICE=simulator $(VENV) -m pytest -m "not slow" --ignore=tests/gpu tests $(ARGS)
 
 check:
 	@$(INSTALL) dev

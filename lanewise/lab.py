@@ -57,8 +57,9 @@ def main(argv: Sequence[str]) -> int:
     server = LabApp.initialize_server(argv=jupyter_arguments(course.work_dir, page) + arguments)
     device = find_device()
     print(f"device:   {device.backend}. {device.why}")
-    # The socket listens already: a click right now is answered a moment later.
-    print("\n".join(address(server.port, server.ip, server.base_url, server.identity_provider.token, page)), flush=True)
+    lines = address(server.port, server.ip, server.base_url, server.identity_provider.token, page)
+    # Jupyter opens its socket in the loop's first callback; printed in the next one, the address can be clicked at once.
+    server.io_loop.add_callback(print, *lines, sep="\n", flush=True)
     server.start()
     return 0
 
