@@ -41,7 +41,8 @@ def tiled_matmul(n: int = 64) -> float:
     """Seconds for C = A B of n × n float32, tiles of 16 × 16 in shared memory."""
     @cuda.jit
     def kernel(A, B, C, n):
-        a, b = cuda.shared.array((TILE, TILE), float32), cuda.shared.array((TILE, TILE), float32)
+        a = cuda.shared.array((TILE, TILE), float32)  # on a line of its own: numba's simulator knows an array by its line
+        b = cuda.shared.array((TILE, TILE), float32)
         tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
         row, col = cuda.blockIdx.y * TILE + ty, cuda.blockIdx.x * TILE + tx
         total = float32(0.0)
