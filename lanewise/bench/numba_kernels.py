@@ -20,6 +20,7 @@ TILE = 16
 
 def vector_add(n: int = 65536) -> float:
     """Seconds for c = a + b over n float32 elements, 256 threads a block."""
+
     @cuda.jit
     def kernel(a, b, c, n):
         i = cuda.grid(1)
@@ -39,6 +40,7 @@ def vector_add(n: int = 65536) -> float:
 
 def tiled_matmul(n: int = 64) -> float:
     """Seconds for C = A B of n × n float32, tiles of 16 × 16 in shared memory."""
+
     @cuda.jit
     def kernel(A, B, C, n):
         a = cuda.shared.array((TILE, TILE), float32)  # on a line of its own: numba's simulator knows an array by its line

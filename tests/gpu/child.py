@@ -1,6 +1,6 @@
 """Run named cases on the GPU, one JSON line each, in a process of its own: after a CUDA error nothing runs in it any more.
 
-    python tests/gpu/child.py RESULTS < names
+python tests/gpu/child.py RESULTS < names
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Launch every counted kernel once, in order. This is what Nsight Compute looks at.
 
-    python tests/gpu/driver.py LAUNCHED     writes the names of the launches that were made, one a line, in order
+python tests/gpu/driver.py LAUNCHED     writes the names of the launches that were made, one a line, in order
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from __future__ import annotations
 import sys
 
 import paths  # noqa: F401  (first: it makes the next imports possible)
-import device
 from all_cases import counted_cases
 
 
 def main(launched: str) -> None:
+    import device  # after the tables: importing CuPy starts the driver
+
     with open(launched, "w", encoding="utf-8") as file:
         for case in counted_cases():
             try:

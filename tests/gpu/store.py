@@ -1,7 +1,7 @@
 """Run every kernel on the simulator and store what it gave, for the comparison on a GPU.
 
-    python tests/gpu/store.py            all
-    python tests/gpu/store.py --check    say which stored values are out of date, write nothing
+python tests/gpu/store.py            all
+python tests/gpu/store.py --check    say which stored values are out of date, write nothing
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import sys
 import numpy as np
 import paths  # noqa: F401  (first: it makes the next imports possible)
 from all_cases import CASES, counted_cases
-from families.launch import launch
 from counters import METRICS
+from families.launch import launch
 from stored import Stored, write
 
 from lanewise.simt import nvrtc

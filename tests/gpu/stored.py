@@ -1,6 +1,6 @@
 """What the simulator gave, kept for machines where it isn't run: digests of exact outputs, the values of the others.
 
-    python tests/gpu/store.py     writes data/simulator_values.json and data/simulator_values.npz anew
+python tests/gpu/store.py     writes data/simulator_values.json and data/simulator_values.npz anew
 """
 
 from __future__ import annotations

@@ -79,7 +79,11 @@ def test_the_comparison_with_nsight_compute_is_strict() -> None:
 
 def test_the_table_of_nsight_compute_is_read() -> None:
     metrics = ",".join(f'"{metric}"' for metric in METRICS.values())
-    text = f'==PROF== Connected\n"ID","Kernel Name",{metrics}\n"","",{",".join(["sector"] * 10)}\n"0","copy_4",' + ",".join(f'"1,0{k}2.00"' for k in range(10)) + "\n"
+    text = (
+        f'==PROF== Connected\n"ID","Kernel Name",{metrics}\n"","",{",".join(["sector"] * 10)}\n"0","copy_4",'
+        + ",".join(f'"1,0{k}2.00"' for k in range(10))
+        + "\n"
+    )
     rows = table(text.replace("sector", '"sector"'))
     assert len(rows) == 1
     counters, aside = numbers(rows[0])

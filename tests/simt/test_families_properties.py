@@ -10,7 +10,7 @@ from families.case import equal
 from families.everything import CASES
 from families.integer import extracted, funnel, inserted, permuted
 from families.launch import launch
-from families.rounding import FORMATS, FMA, exactly, from_bfloat16, rounded, to_bfloat16
+from families.rounding import FMA, FORMATS, exactly, from_bfloat16, rounded, to_bfloat16
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays

@@ -19,7 +19,7 @@ def numbers(count, dtype=np.float32, seed=1):
 def kernel(entry, body, element="float", extra="", before=""):
     """Thread i moves elements from x to y."""
     return (
-        f"{before}\nextern \"C\" __global__ void {entry}(const {element}* x, {element}* y, {extra}int n) {{\n"
+        f'{before}\nextern "C" __global__ void {entry}(const {element}* x, {element}* y, {extra}int n) {{\n'
         f"    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    {body}\n}}\n"
     )
 
@@ -90,10 +90,11 @@ CASES += [
     case(f"tail_{4 * w}", f"copy_{4 * w}", COPY[w], N * w, N * w, lambda x, y, w=w: np.where(np.arange(N * w) < 777 * w, x, 0).astype(np.float32), n=777)
     for w in (1, 2, 4)
 ]
-CASES += [case(f"copy_{name}", f"copy_{name}", kernel(f"copy_{name}", "if (i < n) y[i] = x[i];", element), N, N, lambda x, y: x, dtype=dtype) for name, element, dtype in NARROW]
 CASES += [
-    case(f"load_stride_{s:02}", "strided_load", STRIDED_LOAD, N * 33, N, lambda x, y, s=s: strided(x, s), more=(np.int32(s),)) for s in range(1, 34)
+    case(f"copy_{name}", f"copy_{name}", kernel(f"copy_{name}", "if (i < n) y[i] = x[i];", element), N, N, lambda x, y: x, dtype=dtype)
+    for name, element, dtype in NARROW
 ]
+CASES += [case(f"load_stride_{s:02}", "strided_load", STRIDED_LOAD, N * 33, N, lambda x, y, s=s: strided(x, s), more=(np.int32(s),)) for s in range(1, 34)]
 CASES += [
     case(f"store_stride_{s:02}", "strided_store", STRIDED_STORE, N, N * 33, lambda x, y, s=s: spread(x, y, s), more=(np.int32(s),))
     for s in (1, 2, 3, 5, 8, 9, 16, 31, 32, 33)
@@ -103,16 +104,12 @@ CASES += [
     for w, entry in ((2, "strided_pairs"), (4, "strided_quads"))
     for s in (1, 2, 3, 4, 8, 17)
 ]
-CASES += [
-    case(f"load_shift_{by}", "shifted", SHIFTED, N + 64, N, lambda x, y, by=by: x[by : by + N], more=(np.int32(by),)) for by in (1, 3, 7, 8, 13, 31)
-]
+CASES += [case(f"load_shift_{by}", "shifted", SHIFTED, N + 64, N, lambda x, y, by=by: x[by : by + N], more=(np.int32(by),)) for by in (1, 3, 7, 8, 13, 31)]
 CASES += [
     case(f"store_shift_{by}", "shifted_store", SHIFTED_STORE, N, N + 64, lambda x, y, by=by: np.concatenate([y[:by], x, y[by + N :]]), more=(np.int32(by),))
     for by in (1, 5, 8)
 ]
-CASES += [
-    gather_case(f"gather_{p}", "gather", GATHER, 1, p) for p in ("random", "one_per_warp", "pairs", "reversed", "swapped", "sorted", "far")
-]
+CASES += [gather_case(f"gather_{p}", "gather", GATHER, 1, p) for p in ("random", "one_per_warp", "pairs", "reversed", "swapped", "sorted", "far")]
 CASES += [gather_case(f"gather_16_{p}", "gather_wide", GATHER_WIDE, 4, p) for p in ("random", "pairs", "swapped")]
 CASES += [case("scatter", "scatter", SCATTER, N, N, lambda x, y: scattered(x, permutation()), more=(permutation(),))]
 
@@ -133,21 +130,66 @@ CASES += [
     case("block_of_one_warp_less", "copy_4", COPY[1], 93, 93, lambda x, y: x, n=93, grid=3, block=31),
     case("structs_of_3", "aos", kernel("aos", "y[i] = x[3 * i] * 2.0f + x[3 * i + 2];"), N * 3, N, fields),
     case("arrays_of_3", "soa", kernel("soa", "y[i] = x[i] * 2.0f + x[2 * n + i];"), N * 3, N, lambda x, y: x[:N] * 2 + x[2 * N :]),
-    case("struct_stores", "aos_out", kernel("aos_out", "y[3 * i] = x[i];\n    y[3 * i + 1] = -x[i];"), N, N * 3,
-         lambda x, y: np.stack([x, -x, np.zeros_like(x)], 1).reshape(-1)),
-    case("broadcast", "broadcast", kernel("broadcast", "y[i] = x[blockIdx.x] + x[threadIdx.x / 32];"), N, N,
-         lambda x, y: np.repeat(x[:8], 128) + np.tile(np.repeat(x[:4], 32), 8)),
-    case("odd_lanes", "odd_lanes", kernel("odd_lanes", "if (threadIdx.x & 1) y[i] = x[i]; else y[i] = x[N2 + i];", before=f"#define N2 {N}"), 2 * N, N,
-         lambda x, y: np.where(np.arange(N) & 1, x[:N], x[N:])),
-    case("few_lanes", "few_lanes", kernel("few_lanes", "if (threadIdx.x % 32 < 5 && threadIdx.x < 96) y[i] = x[i];"), N, N,
-         lambda x, y: np.where((np.arange(N) % 32 < 5) & (np.arange(N) % 128 < 96), x, 0).astype(np.float32)),
-    case("grid_stride", "grid_stride", kernel("grid_stride", "for (; i < n; i += gridDim.x * blockDim.x) y[i] = 3.0f * x[i];"), 3000, 3000,
-         lambda x, y: x * 3, n=3000, grid=4),
-    case("in_two_halves", "in_halves", kernel("in_halves", "float2 v = *reinterpret_cast<const float2*>(x + 2 * i);\n    y[i] = v.x;\n    y[n + i] = v.y;"), 2 * N, 2 * N,
-         lambda x, y: x.reshape(N, 2).T.reshape(-1)),
-    case("read_only", "read_only",
-         "extern \"C\" __global__ void read_only(const float* __restrict__ x, float* __restrict__ y, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-         "    if (i > 0 && i < n - 1) y[i] = x[i - 1] + x[i] + x[i + 1];\n}\n", N, N, lambda x, y: stencil(x)),
+    case(
+        "struct_stores",
+        "aos_out",
+        kernel("aos_out", "y[3 * i] = x[i];\n    y[3 * i + 1] = -x[i];"),
+        N,
+        N * 3,
+        lambda x, y: np.stack([x, -x, np.zeros_like(x)], 1).reshape(-1),
+    ),
+    case(
+        "broadcast",
+        "broadcast",
+        kernel("broadcast", "y[i] = x[blockIdx.x] + x[threadIdx.x / 32];"),
+        N,
+        N,
+        lambda x, y: np.repeat(x[:8], 128) + np.tile(np.repeat(x[:4], 32), 8),
+    ),
+    case(
+        "odd_lanes",
+        "odd_lanes",
+        kernel("odd_lanes", "if (threadIdx.x & 1) y[i] = x[i]; else y[i] = x[N2 + i];", before=f"#define N2 {N}"),
+        2 * N,
+        N,
+        lambda x, y: np.where(np.arange(N) & 1, x[:N], x[N:]),
+    ),
+    case(
+        "few_lanes",
+        "few_lanes",
+        kernel("few_lanes", "if (threadIdx.x % 32 < 5 && threadIdx.x < 96) y[i] = x[i];"),
+        N,
+        N,
+        lambda x, y: np.where((np.arange(N) % 32 < 5) & (np.arange(N) % 128 < 96), x, 0).astype(np.float32),
+    ),
+    case(
+        "grid_stride",
+        "grid_stride",
+        kernel("grid_stride", "for (; i < n; i += gridDim.x * blockDim.x) y[i] = 3.0f * x[i];"),
+        3000,
+        3000,
+        lambda x, y: x * 3,
+        n=3000,
+        grid=4,
+    ),
+    case(
+        "in_two_halves",
+        "in_halves",
+        kernel("in_halves", "float2 v = *reinterpret_cast<const float2*>(x + 2 * i);\n    y[i] = v.x;\n    y[n + i] = v.y;"),
+        2 * N,
+        2 * N,
+        lambda x, y: x.reshape(N, 2).T.reshape(-1),
+    ),
+    case(
+        "read_only",
+        "read_only",
+        'extern "C" __global__ void read_only(const float* __restrict__ x, float* __restrict__ y, int n) {\n'
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    if (i > 0 && i < n - 1) y[i] = x[i - 1] + x[i] + x[i + 1];\n}\n",
+        N,
+        N,
+        lambda x, y: stencil(x),
+    ),
     Case(
         name="access.columns",
         source="""

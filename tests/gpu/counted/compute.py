@@ -124,36 +124,49 @@ extern "C" __global__ void naive{HEAD} {{
 }}"""
 
 CASES: list[Case] = [
-    block_sums("interleaved_tree", """s[t] = v;
+    block_sums(
+        "interleaved_tree",
+        """s[t] = v;
     __syncthreads();
     for (int step = 1; step < 256; step *= 2) {
         if (t % (2 * step) == 0) s[t] += s[t + step];
         __syncthreads();
     }
-    if (t == 0) y[blockIdx.x] = s[0];"""),
-    block_sums("strided_tree", """s[t] = v;
+    if (t == 0) y[blockIdx.x] = s[0];""",
+    ),
+    block_sums(
+        "strided_tree",
+        """s[t] = v;
     __syncthreads();
     for (int step = 1; step < 256; step *= 2) {
         int i = 2 * step * t;
         if (i < 256) s[i] += s[i + step];
         __syncthreads();
     }
-    if (t == 0) y[blockIdx.x] = s[0];"""),
-    block_sums("sequential_tree", """s[t] = v;
+    if (t == 0) y[blockIdx.x] = s[0];""",
+    ),
+    block_sums(
+        "sequential_tree",
+        """s[t] = v;
     __syncthreads();
     for (int half = 128; half > 0; half >>= 1) {
         if (t < half) s[t] += s[t + half];
         __syncthreads();
     }
-    if (t == 0) y[blockIdx.x] = s[0];"""),
-    block_sums("shuffled_sum", """v = warp_sum(v);
+    if (t == 0) y[blockIdx.x] = s[0];""",
+    ),
+    block_sums(
+        "shuffled_sum",
+        """v = warp_sum(v);
     if (t % 32 == 0) s[t / 32] = v;
     __syncthreads();
     if (t < 32) {
         v = t < 8 ? s[t] : 0.0f;
         v = warp_sum(v);
         if (t == 0) y[blockIdx.x] = v;
-    }""", before=WARP_SUM),
+    }""",
+        before=WARP_SUM,
+    ),
     Case(
         name="compute.shared_histogram",
         source="""
@@ -227,7 +240,8 @@ extern "C" __global__ void stencil_tile(const float* x, float* y, int n) {
     ),
     Case(
         name="compute.layer_norm",
-        source=WARP_SUM + """
+        source=WARP_SUM
+        + """
 extern "C" __global__ void layer_norm(const float* x, float* y, int cols) {
     __shared__ float part[4], mean, scale;
     int t = threadIdx.x;

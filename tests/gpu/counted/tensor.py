@@ -115,6 +115,9 @@ extern "C" __global__ void {entry}(const float* x, float* y) {{
 MATMUL = (
     ADDRESS
     + """
+__device__ void fetch(void* to, const void* from) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(address(to)), "l"(from) : "memory");
+}
 // C[64][64] = A[64][K] · B[K][64]; 128 threads, 4 warps of 16 rows; tiles of 32 along K, two buffers, rows of 40 halves.
 extern "C" __global__ void tensor_matmul(const unsigned short* A, const unsigned short* B, float* C, int K) {
     __shared__ __align__(16) unsigned short As[2][64][40], Bs[2][32][72];
@@ -125,8 +128,8 @@ extern "C" __global__ void tensor_matmul(const unsigned short* A, const unsigned
         if (step + 1 < tiles) {
             int k0 = (step + 1) * 32, to = (step + 1) & 1;
             for (int i = t; i < 256; i += 128) {
-                asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(address(&As[to][i / 4][i % 4 * 8])), "l"(A + i / 4 * K + k0 + i % 4 * 8) : "memory");
-                asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(address(&Bs[to][i / 8][i % 8 * 8])), "l"(B + (k0 + i / 8) * 64 + i % 8 * 8) : "memory");
+                fetch(&As[to][i / 4][i % 4 * 8], A + i / 4 * K + k0 + i % 4 * 8);
+                fetch(&Bs[to][i / 8][i % 8 * 8], B + (k0 + i / 8) * 64 + i % 8 * 8);
             }
         }
         asm volatile("cp.async.commit_group;" ::: "memory");
@@ -206,7 +209,14 @@ CASES: list[Case] = [
 ]
 CASES += [
     store_matrix(count, trans, layout)
-    for count, trans, layout in [(1, False, "dense"), (2, False, "pitch_64"), (4, False, "dense"), (4, False, "pitch_64"), (4, False, "pitch_64_swizzled"), (4, True, "pitch_72")]
+    for count, trans, layout in [
+        (1, False, "dense"),
+        (2, False, "pitch_64"),
+        (4, False, "dense"),
+        (4, False, "pitch_64"),
+        (4, False, "pitch_64_swizzled"),
+        (4, True, "pitch_72"),
+    ]
 ]
 CASES += [async_copy(words, kind) for words, kind in ((1, "ca"), (2, "ca"), (4, "ca"), (4, "cg"))]
 CASES += [

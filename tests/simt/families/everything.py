@@ -6,7 +6,5 @@ from . import async_copy, atomics, barriers, control, conversion, floating, inte
 from .case import Case
 
 CASES: list[Case] = [
-    case
-    for family in (integer, floating, conversion, memory, atomics, warp, control, barriers, output, libraries, tensor, async_copy)
-    for case in family.CASES
+    case for family in (integer, floating, conversion, memory, atomics, warp, control, barriers, output, libraries, tensor, async_copy) for case in family.CASES
 ]

@@ -15,9 +15,13 @@ from .rounding import ADD, DIV, FMA, MUL, SUB, exactly, flushed, root
 from .table import Row, crossed, table
 
 INF, NAN = np.inf, np.nan
-F32 = np.array([0.0, -0.0, 1.0, -1.0, 1.5, -2.5, 3.0, 1 / 3, 1e-38, -1e-45, 1.1754942e-38, 1.17549435e-38, 3.4028235e38, -3.4e38, INF, -INF, NAN, 16777216.0], np.float32)
+F32 = np.array(
+    [0.0, -0.0, 1.0, -1.0, 1.5, -2.5, 3.0, 1 / 3, 1e-38, -1e-45, 1.1754942e-38, 1.17549435e-38, 3.4028235e38, -3.4e38, INF, -INF, NAN, 16777216.0], np.float32
+)
 NORMAL = F32[(F32 == 0) | ~(np.abs(F32) < 1.17549435e-38)]  # −0 and NaN stay
-F64 = np.array([0.0, -0.0, 1.0, -1.0, 1.5, -2.5, 1 / 3, 5e-324, -1e-310, 2.2250738585072014e-308, 1.7976931348623157e308, -1e300, INF, -INF, NAN, 2.0**53], np.float64)
+F64 = np.array(
+    [0.0, -0.0, 1.0, -1.0, 1.5, -2.5, 1 / 3, 5e-324, -1e-310, 2.2250738585072014e-308, 1.7976931348623157e308, -1e300, INF, -INF, NAN, 2.0**53], np.float64
+)
 
 
 def singles(rng, n):
@@ -350,19 +354,33 @@ CASES: list[Case] = [
     table("approximate.any", ("float",), "float", APPROXIMATE_ANY, finite_inputs(-9, 9, 512, 16, 1.0, -1.0, 0.5, 8.0, 2.0**-20, -(2.0**-12)), UNARY),
     table("approximate.positive", ("float",), "float", APPROXIMATE_POSITIVE, finite_inputs(0.01, 1000, 512, 17, 1.0, 2.0, 0.5, 1e-6, 1e6, 0.99999994), UNARY),
     table("approximate.angle", ("float",), "float", APPROXIMATE_ANGLE, finite_inputs(-3.14159, 3.14159, 512, 18, 0.0, 1.0, 0.5), UNARY),
-    table("approximate.special", ("float",), "float", [
-        r("ex2", "ex2(a)", of64(np.exp2), Tolerance(relative=2**-22, ulp=0.5)),
-        r("lg2", "lg2(a)", of64(np.log2), Tolerance(relative=2**-22, ulp=0.5)),
-        r("rcp", "rcp(a)", of64(lambda a: 1 / a), Tolerance(relative=2**-23, ulp=0.5)),
-        r("rsqrt", "rsqrt_(a)", of64(lambda a: 1 / np.sqrt(a)), Tolerance(relative=2**-22.9, ulp=0.5)),
-        r("expf", "expf(a)", of64(np.exp), Tolerance(ulp=2.5)),
-        r("logf", "logf(a)", of64(np.log), Tolerance(ulp=1.5)),
-        r("tanhf", "tanhf(a)", of64(np.tanh), Tolerance(ulp=2.5)),
-        r("sinf", "sinf(a)", of64(np.sin), Tolerance(ulp=2.5)),
-    ], lambda: (np.array([0.0, -0.0, INF, -INF, NAN, 1.0, -1.0, 128.0, -140.0, -200.0, 300.0, 3e38, 1.2e-38, 1e-10, 4.0, 65536.0], np.float32),), UNARY),
-    table("approximate.large_angle", ("float",), "float", [
-        r("sinf", "sinf(a)", of64(np.sin), Tolerance(ulp=2.5)),
-        r("cosf", "cosf(a)", of64(np.cos), Tolerance(ulp=2.5)),
-    ], finite_inputs(-1e6, 1e6, 128, 19, 105615.0, 1e30, -3e38), UNARY),
+    table(
+        "approximate.special",
+        ("float",),
+        "float",
+        [
+            r("ex2", "ex2(a)", of64(np.exp2), Tolerance(relative=2**-22, ulp=0.5)),
+            r("lg2", "lg2(a)", of64(np.log2), Tolerance(relative=2**-22, ulp=0.5)),
+            r("rcp", "rcp(a)", of64(lambda a: 1 / a), Tolerance(relative=2**-23, ulp=0.5)),
+            r("rsqrt", "rsqrt_(a)", of64(lambda a: 1 / np.sqrt(a)), Tolerance(relative=2**-22.9, ulp=0.5)),
+            r("expf", "expf(a)", of64(np.exp), Tolerance(ulp=2.5)),
+            r("logf", "logf(a)", of64(np.log), Tolerance(ulp=1.5)),
+            r("tanhf", "tanhf(a)", of64(np.tanh), Tolerance(ulp=2.5)),
+            r("sinf", "sinf(a)", of64(np.sin), Tolerance(ulp=2.5)),
+        ],
+        lambda: (np.array([0.0, -0.0, INF, -INF, NAN, 1.0, -1.0, 128.0, -140.0, -200.0, 300.0, 3e38, 1.2e-38, 1e-10, 4.0, 65536.0], np.float32),),
+        UNARY,
+    ),
+    table(
+        "approximate.large_angle",
+        ("float",),
+        "float",
+        [
+            r("sinf", "sinf(a)", of64(np.sin), Tolerance(ulp=2.5)),
+            r("cosf", "cosf(a)", of64(np.cos), Tolerance(ulp=2.5)),
+        ],
+        finite_inputs(-1e6, 1e6, 128, 19, 105615.0, 1e30, -3e38),
+        UNARY,
+    ),
     table("double.library", ("double",), "double", DOUBLE_LIBRARY, doubles_between(-20, 20, 256, 20)),
 ]

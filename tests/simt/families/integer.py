@@ -104,7 +104,7 @@ def extracted(a, position, length, signed):
 def inserted(a, b, position, length):
     """bfi: the low `length` bits of a placed into b at `position`."""
     position, length = position & 0xFF, length & 0xFF
-    mask = bits_of((((1 << length) - 1) << position)) if position < 32 else 0
+    mask = bits_of(((1 << length) - 1) << position) if position < 32 else 0
     return (bits_of(b) & ~mask) | (bits_of(a << position) & mask)
 
 
@@ -218,7 +218,9 @@ def signed_rows() -> list[Row]:
         row("bfind.u", "bfind_u(a)", lambda a, b, c: highest(a)),
         row("prmt", "__byte_perm(a, b, c)", lambda a, b, c: permuted(a, b, c)),
         row("prmt constant", "__byte_perm(a, b, 0x5140)", lambda a, b, c: permuted(a, b, 0x5140)),
-        row("prmt f4e", "prmt_f4e(a, b, c)", lambda a, b, c: sum((((bits_of(b) << 32 | bits_of(a)) >> 8 * ((c & 3) + i & 7)) & 0xFF) << 8 * i for i in range(4))),
+        row(
+            "prmt f4e", "prmt_f4e(a, b, c)", lambda a, b, c: sum((((bits_of(b) << 32 | bits_of(a)) >> 8 * ((c & 3) + i & 7)) & 0xFF) << 8 * i for i in range(4))
+        ),
         row("shf.l", "__funnelshift_l(a, b, c)", lambda a, b, c: funnel(a, b, c, True, False)),
         row("shf.r", "__funnelshift_r(a, b, c)", lambda a, b, c: funnel(a, b, c, False, False)),
         row("shf.l clamp", "__funnelshift_lc(a, b, c)", lambda a, b, c: funnel(a, b, c, True, True)),

@@ -129,5 +129,7 @@ def registers():
     out = np.zeros((12, 64, 8), np.uint32)
     thread = np.arange(64)
     for block in range(12):
-        out[block] = np.stack([thread % 8, np.full(64, 4), np.full(64, block // 6), np.full(64, 3), thread % 32, np.full(64, 128), np.full(64, 32), np.full(64, 32)], 1)
+        out[block] = np.stack(
+            [thread % 8, np.full(64, 4), np.full(64, block // 6), np.full(64, 3), thread % 32, np.full(64, 128), np.full(64, 32), np.full(64, 32)], 1
+        )
     return out

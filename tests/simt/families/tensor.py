@@ -265,7 +265,12 @@ extern "C" __global__ void {entry}(const {ctype}* A, const {ctype}* B, const {re
 }}
 """,
         entry=entry,
-        args=lambda: [values(1, m, k), values(2, k, n), normal(3, m, n).astype(dtype) if result == "float" else small(3, m, n).astype(dtype), np.zeros((m, n), dtype)],
+        args=lambda: [
+            values(1, m, k),
+            values(2, k, n),
+            normal(3, m, n).astype(dtype) if result == "float" else small(3, m, n).astype(dtype),
+            np.zeros((m, n), dtype),
+        ],
         outputs=(3,),
         expect=expect,
         block=32,

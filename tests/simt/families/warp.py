@@ -52,7 +52,7 @@ def tree(v):
 def inclusive(v):
     v = v.copy()
     for step in (1, 2, 4, 8, 16):
-        v = np.where(LANES >= step, v + v[np.maximum(LANES - step, 0)], v)
+        v = np.where(step <= LANES, v + v[np.maximum(LANES - step, 0)], v)
     return v
 
 
@@ -76,7 +76,13 @@ CASES: list[Case] = [
     case("shfl_down_width", f"y[i] = __shfl_down_sync({ALL}, v, 1, 4);", lambda v: v[within(LANES + 1, 4)]),
     case("shfl_xor", f"y[i] = __shfl_xor_sync({ALL}, v, 13);", lambda v: v[LANES ^ 13]),
     case("shfl_xor_width", f"y[i] = __shfl_xor_sync({ALL}, v, 9, 8);", lambda v: v[np.where(LANES // 8 < (LANES ^ 9) // 8, LANES, LANES ^ 9)]),
-    case("shfl_double", f"y[i] = __shfl_xor_sync({ALL}, v, 1) + __shfl_down_sync({ALL}, v, 4);", lambda v: v[LANES ^ 1] + v[within(LANES + 4, 32)], FLOATS, np.float64),
+    case(
+        "shfl_double",
+        f"y[i] = __shfl_xor_sync({ALL}, v, 1) + __shfl_down_sync({ALL}, v, 4);",
+        lambda v: v[LANES ^ 1] + v[within(LANES + 4, 32)],
+        FLOATS,
+        np.float64,
+    ),
     case("shfl_long", f"y[i] = __shfl_sync({ALL}, v << 33, 31 - lane);", lambda v: (v << 33)[::-1], dtype=np.int64),
     case("tree_sum", f"for (int step = 16; step; step >>= 1) v += __shfl_down_sync({ALL}, v, step);\n    y[i] = v;", tree, FLOATS, np.float32),
     case(
@@ -98,13 +104,14 @@ CASES: list[Case] = [
     case("match_any", f"y[i] = (int)__match_any_sync({ALL}, v & 3);", lambda v: [signed(bits((v & 3) == (a & 3))) for a in v]),
     case(
         "match_all",
-        f"int same; unsigned m = __match_all_sync({ALL}, v >> 20, &same); int other; __match_all_sync({ALL}, lane, &other);\n    y[i] = (int)(m & 0xff) + 256 * same + 512 * other;",
+        f"""int same, other;
+    unsigned m = __match_all_sync({ALL}, v >> 20, &same);
+    __match_all_sync({ALL}, lane, &other);
+    y[i] = (int)(m & 0xff) + 256 * same + 512 * other;""",
         lambda v: np.full(32, 255 + 256),
         np.abs(values(5)),
     ),
-    case(
-        "match_any_long", f"y[i] = (long long)__match_any_sync({ALL}, (v & 1) << 40);", lambda v: [bits((v & 1) == (a & 1)) for a in v], dtype=np.int64
-    ),
+    case("match_any_long", f"y[i] = (long long)__match_any_sync({ALL}, (v & 1) << 40);", lambda v: [bits((v & 1) == (a & 1)) for a in v], dtype=np.int64),
     case(
         "reduce_signed",
         f"y[i] = __reduce_add_sync({ALL}, v) + 10 * __reduce_min_sync({ALL}, v) + 100 * __reduce_max_sync({ALL}, v);",
@@ -122,35 +129,55 @@ CASES: list[Case] = [
     ),
     case(
         "divergent_mask",
-        "if (lane % 3 == 0) { unsigned m = __activemask(); v = __shfl_sync(0x49249249u, v, lane == 30 ? 0 : lane + 3) + (m == 0x49249249u); }\n    else { v = __popc(__ballot_sync(0xb6db6db6u, v > 0)); }\n    y[i] = v;",
+        """if (lane % 3 == 0) {
+        unsigned m = __activemask();
+        v = __shfl_sync(0x49249249u, v, lane == 30 ? 0 : lane + 3) + (m == 0x49249249u);
+    } else {
+        v = __popc(__ballot_sync(0xb6db6db6u, v > 0));
+    }
+    y[i] = v;""",
         lambda v: np.where(LANES % 3 == 0, v[np.where(LANES >= 30, 0, np.minimum(LANES + 3, 31))] + 1, int(((v > 0) & (LANES % 3 != 0)).sum())),
     ),
-    case("half_warps", "unsigned m = lane < 16 ? 0x0000ffffu : 0xffff0000u;\n    if (lane < 16) v = __reduce_add_sync(m, v); else v = __reduce_max_sync(m, v);\n    y[i] = v;",
-         lambda v: np.where(LANES < 16, v[:16].sum(), v[16:].max())),
+    case(
+        "half_warps",
+        "unsigned m = lane < 16 ? 0x0000ffffu : 0xffff0000u;\n    if (lane < 16) v = __reduce_add_sync(m, v); else v = __reduce_max_sync(m, v);\n    y[i] = v;",
+        lambda v: np.where(LANES < 16, v[:16].sum(), v[16:].max()),
+    ),
     case(
         "lane_masks",
-        'unsigned lt, le, eq, ge, gt, id;\n    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lt)); asm("mov.u32 %0, %%lanemask_le;" : "=r"(le)); asm("mov.u32 %0, %%lanemask_eq;" : "=r"(eq));'
-        '\n    asm("mov.u32 %0, %%lanemask_ge;" : "=r"(ge)); asm("mov.u32 %0, %%lanemask_gt;" : "=r"(gt)); asm("mov.u32 %0, %%laneid;" : "=r"(id));'
-        "\n    y[i] = __popc(lt) + 100 * __popc(le) + (int)(eq >> id) + 10000 * __popc(ge) + 1000000 * (__popc(gt) + (int)id);",
+        """unsigned lt, le, eq, ge, gt, id;
+    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lt));
+    asm("mov.u32 %0, %%lanemask_le;" : "=r"(le));
+    asm("mov.u32 %0, %%lanemask_eq;" : "=r"(eq));
+    asm("mov.u32 %0, %%lanemask_ge;" : "=r"(ge));
+    asm("mov.u32 %0, %%lanemask_gt;" : "=r"(gt));
+    asm("mov.u32 %0, %%laneid;" : "=r"(id));
+    y[i] = __popc(lt) + 100 * __popc(le) + (int)(eq >> id) + 10000 * __popc(ge) + 1000000 * (__popc(gt) + (int)id);""",
         lambda v: LANES + 100 * (LANES + 1) + 1 + 10000 * (32 - LANES) + 1000000 * 31,
     ),
     case(
         "compact",
-        f"unsigned keep = __ballot_sync({ALL}, v > 0);\n    int at = __popc(keep & ((1u << lane) - 1u));\n    y[i] = 0;\n    __syncwarp();\n    if (v > 0) y[i - lane + at] = v;\n    ",
+        f"""unsigned keep = __ballot_sync({ALL}, v > 0);
+    int at = __popc(keep & ((1u << lane) - 1u));
+    y[i] = 0;
+    __syncwarp();
+    if (v > 0) y[i - lane + at] = v;""",
         lambda v: np.concatenate([v[v > 0], np.zeros(32 - (v > 0).sum(), v.dtype)]),
     ),
     case(
         "partial_warp",
         "y[i] = __shfl_down_sync(0x000fffffu, v, 1) + (int)__activemask();",
-        lambda v: np.concatenate([v[:20][np.minimum(np.arange(20) + 1, 20 - 1)] + 0xFFFFF, np.zeros(12, v.dtype)])
-        + np.where(LANES == 19, v[20] - v[19], 0),
+        lambda v: np.concatenate([v[:20][np.minimum(np.arange(20) + 1, 20 - 1)] + 0xFFFFF, np.zeros(12, v.dtype)]) + np.where(LANES == 19, v[20] - v[19], 0),
         results=32,
         x=np.concatenate([values(9, 20), np.zeros(12, np.int32)]),
         block=20,
     ),
     case(
         "elected",
-        'unsigned leader; int chosen;\n    asm volatile("{ .reg .pred p; elect.sync %0|p, 0xffffffff; selp.s32 %1, 1, 0, p; }" : "=r"(leader), "=r"(chosen));\n    y[i] = chosen * 100 + (leader == lane);',
+        """unsigned leader;
+    int chosen;
+    asm volatile("{ .reg .pred p; elect.sync %0|p, 0xffffffff; selp.s32 %1, 1, 0, p; }" : "=r"(leader), "=r"(chosen));
+    y[i] = chosen * 100 + (leader == lane);""",
         lambda v: np.where(LANES == 0, 101, 0),
     ),
     case(
