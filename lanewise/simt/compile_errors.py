@@ -135,6 +135,8 @@ def _hint(error: Diagnostic, lines: list[str], number: int | None) -> str | None
 def _header_hint(header: str) -> str:
     if header in HEADERS:
         return HEADERS[header]
+    if re.match(r"(mma|cooperative_groups|cuda_\w+)\.h$|(cub|cuda|cooperative_groups)/", header):
+        return "this header comes with NVIDIA's compiler and is not part of the clang front end: use a machine with Linux or Windows."
     if re.fullmatch(r"[a-z_]+", header):
         return f"<{header}> is of the C++ library of the host, which a kernel can't use: leave it out."
     return "only the toolkit's headers and the files kernels/*.cuh can be included."
@@ -144,9 +146,9 @@ def _semicolon_hint(error: Diagnostic, lines: list[str]) -> str | None:
     """Compilers point at what follows a missing `;`: often the first word of the next line."""
     if error.line is None or error.line > len(lines):
         return None
-    before = re.sub(r"//.*", "", lines[error.line - 1])[: error.column or 0]
-    if before.strip():
-        return None
+    code = re.sub(r"//.*", "", lines[error.line - 1])
+    if code[: error.column or 0].strip():  # clang points behind the end of the statement itself
+        return None if code[error.column or 0 :].strip() else f"the ; is missing at the end of line {error.line}."
     for number in range(error.line - 1, 0, -1):
         if re.sub(r"//.*", "", lines[number - 1]).strip():
             return f"the ; is missing at the end of line {number}."

@@ -107,7 +107,7 @@ TEXTS: list[tuple[str, str]] = [
     (r'expected a "}"|expected \'}\'', "a { is never closed: count the braces, or indent the code to see which."),
     (r"expected a declaration|extraneous closing brace", "a } too many stands before or on this line."),
     (
-        r"expression must have a constant value|variable length array|fold",
+        r"expression must have a constant value|variable[- ]length array",
         "the size of an array must be known to the compiler: constexpr int N = 32; or extern __shared__ with the size given at the launch.",
     ),
     (
@@ -119,7 +119,7 @@ TEXTS: list[tuple[str, str]] = [
         "what is assigned to is const: write to another array, or drop the const.",
     ),
     (
-        r'from "const (?:dim3|uint3)"|type "const (?:dim3|uint3)"|__cuda_builtin_\w+_t',
+        r'from "const (?:dim3|uint3)"|type "const (?:dim3|uint3)"|from 'const lw_\w+'',
         "it has three parts: write .x, .y or .z after it.",
     ),
     (

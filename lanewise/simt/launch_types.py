@@ -16,3 +16,14 @@ class Output:
     """
 
     array: np.ndarray
+
+
+@dataclass(eq=False)
+class Unset:
+    """Marks an array of which elements may be unset (`cp.empty`): reading one is `uninitialised-read`, none has to be written.
+
+    `mask`: True for bytes nobody has set (all of them if None is given before a launch); after it, what is still unset, or None when everything is set.
+    """
+
+    array: np.ndarray
+    mask: np.ndarray | None = None

@@ -189,6 +189,8 @@ def _wheel_root() -> Path:
         root = Path(place) / "cu13"
         if _library_file(root):
             return root
+    if sys.platform == "darwin":
+        raise CompileError("NVRTC does not exist for macOS: kernels run there by way of clang, but ptxas' figures need Linux or Windows.")
     raise CompileError(f"NVRTC is not installed: {INSTALL}")
 
 

@@ -13,7 +13,10 @@ from .gpus import GPU, GPUS, blocks_by_registers
 
 @dataclass(frozen=True)
 class Resources:
-    """Per thread: registers, spilled and local bytes. Per block: static shared memory in bytes, named barriers used."""
+    """Per thread: registers, spilled and local bytes. Per block: static shared memory in bytes, barriers used.
+
+    `constant_bytes`: of constants the compiler made itself (the module's `__constant__` arrays are not counted).
+    """
 
     registers: int
     spill_stores: int
@@ -22,6 +25,7 @@ class Resources:
     local: int
     barriers: int
     arch: str
+    constant_bytes: int = 0
 
     def __str__(self) -> str:
         spilled = f"{self.spill_stores + self.spill_loads} bytes spilled" if self.spill_stores or self.spill_loads else "nothing spilled"
@@ -73,7 +77,7 @@ def parse_log(log: str) -> dict[str, Resources]:
         stack, stores, loads = (int(number) for number in own.groups()) if own else (0, 0, 0)
         cumulative = _number(r"(\d+) bytes cumulative stack", used[2])  # functions that were not inlined included
         shared, barriers = _number(r"(\d+) bytes smem", used[2]), _number(r"used (\d+) barriers", used[2])
-        found[head[1]] = Resources(int(used[1]), stores, loads, shared, max(stack, cumulative), barriers, head[2])
+        found[head[1]] = Resources(int(used[1]), stores, loads, shared, max(stack, cumulative), barriers, head[2], _number(r"(\d+) bytes cmem\[2\]", used[2]))
     return found
 
 

@@ -1,0 +1,466 @@
+"""A batch of blocks that run side by side: their groups of lanes, their barriers, their shared and local memory.
+
+The group furthest behind runs first, so lanes that took different paths meet again where the paths join. Groups wait at barriers, and at warp-wide
+instructions for the lanes their mask names. Blocks that take different paths part into batches of their own: blocks depend on each other only
+through global memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .group import Frame, Group
+from .memory import LocalMemory, SharedMemory
+from .values import Split, ndarray
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+PATTERNS = 3  # branches that split a batch's blocks into more patterns than this make an irregular group instead
+
+
+@dataclass(slots=True)
+class Held:
+    """What a group that waits at a block barrier brought with it."""
+
+    id: int
+    count: int | None  # threads the barrier waits for; None: all of the block
+    how: str  # popc, and, or: a reduction of `predicate`
+    predicate: object
+    slot: int | None  # register that gets the reduction
+    next_pc: int
+
+    def map(self, f) -> Held:
+        return Held(self.id, self.count, self.how, f(self.predicate), self.slot, self.next_pc)
+
+    def merged(self, other: Held, join) -> Held:
+        return Held(self.id, self.count, self.how, None if self.predicate is None else join(self.predicate, other.predicate, "pred"), self.slot, self.next_pc)
+
+
+class Batch:
+    def __init__(self, machine: Machine, ids: ndarray):
+        self.machine, self.ids = machine, ids
+        self.T, self.W, self.B = machine.T, machine.W, len(ids)
+        self.shared = SharedMemory(machine.shared_size, self.B)
+        self.local = LocalMemory(self.T, self.B)
+        self.exited = np.zeros((self.T, self.B), bool)
+        self.arrived: dict[int, ndarray] = {}  # bar.arrive: barrier → threads per block
+        self.time = 1  # counts barriers and warp barriers: what the race check orders accesses by
+        self.last_sync = 1
+        self.warp_sync: ndarray | None = None  # time of each thread's last __syncwarp of its whole warp
+        self.partial_syncs: list[tuple[int, ndarray]] = []  # (time, threads × blocks that took part): masks and named barriers
+        self.shared_check = machine.new_shared_check(self)
+        self.groups: list[Group] = []
+        self.picks = 0
+        entry = machine.program.main
+        machine.executed_of(entry)
+        for turn, rows in enumerate(machine.turns()):
+            group = Group(self, rows, None, 0, [None] * len(entry.slot_types), entry)
+            group.turn = turn
+            self.groups.append(group)
+
+    # ------------------------------------------------------------------ scheduling
+
+    def run(self, quantum: int) -> bool:
+        """Execute up to `quantum` blocks of code; True when every thread has left."""
+        machine = self.machine
+        limit = machine.max_steps
+        done = 0
+        while done < quantum:
+            if not self.groups:
+                return True
+            g = self._next()
+            if g is None:
+                self._stuck()
+                continue
+            code = g.code
+            blocks, runs = code.blocks, code.runs
+            executed = machine.executed_of(code)
+            alone = len(self.groups) == 1
+            pc = g.pc
+            while True:
+                kind = blocks[pc].kind
+                if kind == "warp" and not self._together(g, code, pc):
+                    break
+                executed[0][pc] += g.nwarps
+                executed[1][pc] += g.nlanes
+                g.steps += 1
+                done += 1
+                run = runs[pc]
+                if run is None:
+                    run = machine.compile(code, pc)
+                if g.taint is not None:
+                    run = machine.tainted_run(code, pc)
+                following = run(g)
+                if following < 0:
+                    break
+                pc = g.pc = following
+                if g.steps > limit:
+                    machine.step_limit(g)
+                if not alone or done >= quantum:
+                    break
+            machine.clock += 1
+        return not self.groups
+
+    def _next(self) -> Group | None:
+        groups = self.groups
+        if len(groups) == 1:
+            return groups[0] if groups[0].waits in ("", "forced") else None
+        self._meet()
+        ready = [g for g in self.groups if g.waits in ("", "forced")]
+        if not ready:
+            return None
+        self.picks += 1
+        if self.picks % 64 == 0:  # now and then the one that waited longest, so that a spinning warp can't keep the others from making progress
+            g = ready[0]
+        else:
+            g = min(ready, key=lambda g: (g.turn, -len(g.frames), g.pc))
+        self.groups.remove(g)
+        self.groups.append(g)
+        return g
+
+    def _meet(self) -> None:
+        """Merge groups that stand at the same place."""
+        while True:
+            seen: dict[tuple, Group] = {}
+            for g in self.groups:
+                if g.waits == "barrier":
+                    continue
+                other = seen.get(g.place)
+                if other is not None:
+                    self.groups.remove(g)
+                    self.groups.remove(other)
+                    merged = other.merged(g)
+                    merged.waits = ""  # more lanes have come: look again
+                    merged.held = None
+                    self.groups.append(merged)
+                    break
+                seen[g.place] = g
+            else:
+                return
+
+    def replace(self, old: Group, *new: Group) -> None:
+        self.groups.remove(old)
+        self.groups.extend(new)
+
+    # ------------------------------------------------------------------ branches
+
+    def branch(self, g: Group, p: ndarray, target: int, other: int) -> int:
+        """Lanes with p go to block `target`, the rest to `other`. Returns the block if all agree, −1 if the group has parted."""
+        if p.size == 1:
+            return target if p.flat[0] else other
+        if p.shape[0] > 1 and (p.shape[1] == 1 or g.cols is not None):
+            return self._part(g, p[:, 0], target, other)
+        if p.all():
+            return target
+        if not p.any():
+            return other
+        if p.shape[0] == 1:
+            return self._part_columns(g, p[0], target, other)
+        every, some = p.all(axis=0), p.any(axis=0)
+        if (every == some).all():
+            return self._part_columns(g, every, target, other)
+        packed = np.packbits(p, axis=0)
+        patterns = np.unique(packed, axis=1)
+        if patterns.shape[1] == 1:
+            return self._part(g, p[:, 0], target, other)
+        if patterns.shape[1] <= PATTERNS:
+            first = (packed == packed[:, :1]).all(axis=0)
+            rest, mine, theirs = self._split_at(g, first)
+            _resolve(self, mine, p[:, first], target, other)
+            _resolve(rest, theirs, p[:, ~first], target, other)
+            return -1
+        flat = g.flattened()
+        self.replace(g, flat)
+        return self._part(flat, p.reshape(-1), target, other)
+
+    def _part(self, g: Group, mask: ndarray, target: int, other: int) -> int:
+        yes = np.flatnonzero(mask)
+        if len(yes) == len(mask):
+            return target
+        if not len(yes):
+            return other
+        self.machine.diverged(g)
+        g.came_from = g.pc
+        self.replace(g, g.taken(yes, target), g.taken(np.flatnonzero(~mask), other))
+        return -1
+
+    def _part_columns(self, g: Group, mask: ndarray, target: int, other: int) -> int:
+        """Whole blocks take different paths: the batch splits."""
+        g.came_from = g.pc
+        _, mine, theirs = self._split_at(g, mask)
+        mine.pc, theirs.pc = target, other
+        return -1
+
+    def _split_at(self, g: Group, keep: ndarray) -> tuple[Batch, Group, Group]:
+        """Split the batch; the new batch and what has become of the group `g`, a regular one, in this batch and in the new one."""
+        position = self.groups.index(g)
+        before = self.groups[:position]
+        lost = [sum(1 for x in before if x.cols is not None and not side[x.cols].any()) for side in (keep, ~keep)]
+        rest = self.split(keep)
+        return rest, self.groups[position - lost[0]], rest.groups[position - lost[1]]
+
+    def split(self, keep: ndarray) -> Batch:
+        """Move the blocks where `keep` is False to a new batch, which the machine will run too; returns it."""
+        rest = Batch.__new__(Batch)
+        rest.machine, rest.T, rest.W = self.machine, self.T, self.W
+        stay, go = np.flatnonzero(keep), np.flatnonzero(~keep)
+        rest._become(self, go)
+        self._become(self, stay)
+        self.machine.active.append(rest)
+        return rest
+
+    def _become(self, source: Batch, columns: ndarray) -> None:
+        """Take over the given blocks of `source` (which may be this batch)."""
+        groups = source.groups
+        ids, exited = source.ids[columns], source.exited[:, columns]
+        shared, local = source.shared.columns(columns), source.local.columns(columns)
+        arrived = {k: v[columns] for k, v in source.arrived.items()}
+        warp_sync = None if source.warp_sync is None else source.warp_sync[:, columns] if source.warp_sync.shape[1] > 1 else source.warp_sync
+        partial = [(t, m[:, columns] if m.shape[1] > 1 else m) for t, m in source.partial_syncs]
+        check = source.shared_check.columns(self, columns)
+        self.time, self.last_sync, self.picks = source.time, source.last_sync, source.picks
+        old_b = source.B
+        new_groups = []
+        for g in groups:
+            g.batch = _Width(source.T, source.W, old_b, source.machine)  # type: ignore[assignment]
+            self.B = len(columns)
+            child = g.columns(self, columns)
+            g.batch = source
+            if child is not None:
+                new_groups.append(child)
+        self.B = len(columns)
+        self.ids, self.exited, self.shared, self.local = ids, exited, shared, local
+        self.arrived, self.warp_sync, self.partial_syncs, self.shared_check = arrived, warp_sync, partial, check
+        self.groups = new_groups
+        for g in self.groups:
+            g.resized()
+
+    # ------------------------------------------------------------------ leaving, calls
+
+    def leave(self, g: Group) -> int:
+        """The lanes of this group have finished the kernel."""
+        if g.cols is None:
+            self.exited[g.rows] = True
+        else:
+            self.exited[g.rows, g.cols] = True
+        self.machine.left(g)
+        self.groups.remove(g)
+        return -1
+
+    def call(self, g: Group, name: str, args: tuple[str, ...], results: tuple[str, ...], next_pc: int) -> int:
+        """Enter a device function: its parameters' slots get what the caller stored."""
+        caller, callee = g.code, self.machine.program.code(name)
+        self.machine.executed_of(callee)
+        stack = g.stack + caller.local_size
+        if not self.local.reserve(stack + callee.local_size):
+            self.machine.faults.stack_overflow(g)
+        regs: list = [None] * len(callee.slot_types)
+        for parameter, arg in zip(callee.function.params, args, strict=True):
+            for (owner, offset), slot in callee.params.items():
+                if owner == parameter.name:
+                    regs[slot] = g.regs[caller.params[arg, offset]] if (arg, offset) in caller.params else 0
+        wanted = tuple(
+            ((value.name, offset), slot) for value, result in zip(callee.function.returns, results, strict=True) for (owner, offset), slot in caller.params.items() if owner == result
+        )
+        g.frames = (*g.frames, Frame(caller, next_pc, g.regs, wanted, stack))
+        g.code, g.regs, g.pc = callee, regs, 0
+        return -1
+
+    def returns(self, g: Group) -> int:
+        if not g.frames:
+            return self.leave(g)
+        frame: Frame = g.frames[-1]
+        regs = list(frame.regs)
+        for key, slot in frame.results:
+            regs[slot] = g.regs[g.code.params[key]] if key in g.code.params else 0
+        g.frames = g.frames[:-1]
+        g.code, g.regs, g.pc = frame.code, regs, frame.pc
+        return -1
+
+    # ------------------------------------------------------------------ warp-wide instructions
+
+    def _together(self, g: Group, code, pc: int) -> bool:
+        """Whether all lanes that the member mask names are here; if not, the group waits."""
+        mask = code.mask(pc)
+        if mask.__class__ is not int:
+            mask = mask(g)
+        if g.whole and mask.__class__ is int and mask == 0xFFFFFFFF:
+            return True
+        missing, outside = self._missing(g, mask)
+        if outside is not None and self.machine.check:
+            self.machine.faults.outside_mask(g, pc, mask, outside)
+        if missing is None or g.waits == "forced":
+            g.waits = ""
+            return True
+        g.waits = "warp"
+        return False
+
+    def _missing(self, g: Group, mask):
+        """(threads × blocks named by the mask, alive, not here; None if there are none), (lanes here that the mask doesn't name, or None)."""
+        lanes = g.lanes
+        values = mask if mask.__class__ is not Split else mask.full()
+        named_here = (values >> lanes.astype(np.uint32) & np.uint32(1)) != 0 if values.__class__ is ndarray else (np.uint32(values) >> lanes.astype(np.uint32) & np.uint32(1)) != 0
+        outside = None if named_here.all() else ~np.broadcast_to(named_here, g.shape)
+        here = np.zeros((self.W * 32, self.B), bool)
+        named = np.zeros((self.W * 32, self.B), bool)
+        bits = np.arange(32, dtype=np.uint32)
+        if g.cols is None:
+            here[g.rows] = True
+            per_warp, first = np.unique(g.rows >> 5, return_index=True)
+            m = values[first] if values.__class__ is ndarray and values.shape[0] > 1 else values
+            wanted = (np.asarray(m).reshape(-1, 1, m.shape[1] if m.__class__ is ndarray else 1) >> bits[None, :, None] & np.uint32(1)) != 0
+            wanted = np.broadcast_to(wanted, (len(per_warp), 32, self.B))
+            named.reshape(self.W, 32, self.B)[per_warp] = wanted
+        else:
+            here[g.rows, g.cols] = True
+            m = np.broadcast_to(values[:, 0] if values.__class__ is ndarray else np.uint32(values), (g.n,))
+            table = named.reshape(self.W, 32, self.B)
+            table[g.rows >> 5, :, g.cols] = (m[:, None] >> bits & np.uint32(1)) != 0
+        missing = named & ~here
+        missing[self.T :] = False  # lanes that don't exist
+        missing[: self.T] &= ~self.exited
+        return (missing if missing.any() else None), outside
+
+    # ------------------------------------------------------------------ block barriers
+
+    def barrier(self, g: Group, id: int, count: int | None, mode: str, how: str, predicate, slot: int | None, next_pc: int) -> int:
+        if mode == "arrive":
+            here = self._per_column(g)
+            self.arrived[id] = self.arrived.get(id, np.zeros(self.B, int)) + here
+            self.machine.faults.note_arrival(g, id, count)
+            self._release(id, count)
+            return next_pc
+        if g.whole and count in (None, self.T) and len(self.groups) == 1 and not self.arrived:
+            self._completed(None, 1, (g.code.number, g.pc))
+            if slot is not None:
+                g.regs[slot] = self._reduced([g], how, [predicate])[0]
+            return next_pc
+        g.waits, g.held = "barrier", Held(id, count, how, predicate, slot, next_pc)
+        g.came_from = g.pc
+        self._release(id, count)
+        return -1
+
+    def _per_column(self, g: Group) -> ndarray:
+        return np.full(self.B, g.n) if g.cols is None else np.bincount(g.cols, minlength=self.B)
+
+    def _alive(self) -> ndarray:
+        return self.T - self.exited.sum(axis=0)
+
+    def _release(self, id: int, count: int | None) -> bool:
+        """Let the groups at barrier `id` go on if, in every block, enough threads have come."""
+        waiting = [g for g in self.groups if g.waits == "barrier" and g.held.id == id]
+        if not waiting:
+            return False
+        total = sum((self._per_column(g) for g in waiting), self.arrived.get(id, np.zeros(self.B, int)))
+        need = self._alive() if count is None else np.full(self.B, count)
+        done = total >= need
+        if not done.any():
+            return False
+        if not done.all():
+            if any(not g.waits for g in self.groups):
+                return False
+            self.split(done)
+            return self._release(id, count)
+        values = self._reduced(waiting, waiting[0].held.how, [g.held.predicate for g in waiting]) if waiting[0].held.slot is not None else [None] * len(waiting)
+        everyone = count is None or bool((need >= self._alive()).all())
+        if self.machine.check:
+            self.machine.faults.barrier_completed(self, id, waiting, everyone)
+        site = (waiting[0].code.number, waiting[0].pc)
+        for g, value in zip(waiting, values, strict=True):
+            if g.held.slot is not None:
+                g.regs[g.held.slot] = value
+            g.pc, g.waits, g.held = g.held.next_pc, "", None
+        self.arrived.pop(id, None)
+        self._completed(None if everyone else waiting, 1, site)
+        return True
+
+    def _completed(self, members: list[Group] | None, barriers: int, site: tuple[int, int] | None = None) -> None:
+        """A barrier stands behind us: of the whole block, or of `members` only."""
+        self.machine.barriers += barriers * self.B
+        if site is not None:
+            self.machine.barrier_sites[site] = self.machine.barrier_sites.get(site, 0) + self.B
+        self.time += 1
+        if members is None:
+            self.last_sync = self.time
+            self.partial_syncs.clear()
+            self.shared_check.barrier()
+            self.machine.order.barrier(self)
+        else:
+            mask = np.zeros((self.T, self.B), bool)
+            for g in members:
+                mask[g.rows if g.cols is None else (g.rows, g.cols)] = True
+            self.partial_syncs.append((self.time, mask))
+            self.shared_check.partial_sync()
+
+    def sync_warp(self, g: Group) -> None:
+        """__syncwarp: the lanes of the mask see each other's writes."""
+        mask = g.code.mask(g.pc)
+        mask = mask if mask.__class__ is int else mask(g)
+        self.time += 1
+        if mask.__class__ is int and mask == 0xFFFFFFFF:
+            if self.warp_sync is None:
+                self.warp_sync = np.zeros((self.T, self.B), np.int64)
+            self.warp_sync[g.rows if g.cols is None else (g.rows, g.cols)] = self.time
+            self.shared_check.warp_sync(g.whole)
+            return
+        member = np.zeros((self.T, self.B), bool)
+        value = mask.full() if mask.__class__ is Split else mask
+        lanes = g.lanes.astype(np.uint32)
+        named = np.broadcast_to((value >> lanes if value.__class__ is ndarray else np.uint32(value) >> lanes) & np.uint32(1) != 0, g.shape)
+        if g.cols is None:
+            member[g.rows] = named
+        else:
+            member[g.rows, g.cols] = named[:, 0]
+        self.partial_syncs.append((self.time, member))
+        self.shared_check.partial_sync()
+
+    def _reduced(self, groups: list[Group], how: str, predicates: list) -> list:
+        """Reduction of the predicates of all threads of each block, as each group's register value."""
+        trues, all_true = np.zeros(self.B, np.uint32), np.ones(self.B, bool)
+        for g, p in zip(groups, predicates, strict=True):
+            full = np.broadcast_to(np.asarray(p), g.shape)
+            if g.cols is None:
+                trues += full.sum(axis=0, dtype=np.uint32)
+                all_true &= full.all(axis=0)
+            else:
+                trues += np.bincount(g.cols, weights=full[:, 0], minlength=self.B).astype(np.uint32)
+                all_true &= np.bincount(g.cols, weights=~full[:, 0], minlength=self.B) == 0
+        value = trues if how == "popc" else all_true if how == "and" else trues > 0
+        if self.B == 1:
+            one = int(value[0]) if how == "popc" else bool(value[0])
+            return [one] * len(groups)
+        return [value[None, :] if g.cols is None else value[g.cols][:, None] for g in groups]
+
+    def _stuck(self) -> None:
+        """Nobody can run: release what has become complete, wake warp waiters with a report, or report the deadlock."""
+        for g in self.groups:
+            if g.waits == "barrier" and self._release(g.held.id, g.held.count):
+                return
+        waiters = [g for g in self.groups if g.waits == "warp"]
+        if waiters:
+            for g in waiters:
+                self.machine.faults.missing_lanes(g)
+                g.waits = "forced"
+            return
+        self.machine.faults.deadlock(self)
+        self.groups.clear()
+
+
+def _resolve(batch: Batch, g: Group, p: ndarray, target: int, other: int) -> None:
+    following = batch.branch(g, p, target, other)
+    if following >= 0:
+        g.pc = following
+
+
+@dataclass(slots=True)
+class _Width:
+    """Stands for a batch of another width while its groups are cut into columns."""
+
+    T: int
+    W: int
+    B: int
+    machine: object

@@ -1,0 +1,12 @@
+"""One file per diagnosis. `Faults` turns what they see into findings."""
+
+from __future__ import annotations
+
+from .faults import Faults
+from .initialised import Initialised
+from .order import Order
+from .races import GlobalRaces
+from .shared import SharedCheck
+from .taint import tainted_run
+
+__all__ = ["Faults", "GlobalRaces", "Initialised", "Order", "SharedCheck", "tainted_run"]

@@ -1,0 +1,352 @@
+"""Findings of a launch, in the order in which they happen, equal ones merged; and the faults that need no record of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import explain
+from ..demangle import demangle
+from ..finding import Finding
+from ..memory import RANGE, Allocation
+from ..values import Split, i64, ndarray
+
+if TYPE_CHECKING:
+    from ..group import Group
+    from ..machine import Machine
+
+Dim3 = tuple[int, int, int]
+SIZES = {"char": 1, "bool": 1, "short": 2, "half": 2, "__half": 2, "__nv_bfloat16": 2, "int": 4, "unsigned": 4, "float": 4, "half2": 4, "__half2": 4, "double": 8, "long long": 8, "float2": 8, "float4": 16, "int4": 16}
+KEEP = 100  # different findings kept
+
+
+class Faults:
+    def __init__(self, machine: Machine):
+        self.machine = machine
+        self.found: dict[tuple, Finding] = {}
+        self.arrays: dict[str, tuple[str, tuple[int, ...] | None]] = {}  # shared and local arrays of the source: name → (type, dims)
+        self.arrivals: dict[int, int | None] = {}
+
+    # ------------------------------------------------------------------ collecting
+
+    def add(self, finding: Finding) -> None:
+        other = finding.other
+        key = (finding.kind, finding.array, finding.line, other.line if other is not None else None)
+        known = self.found.get(key)
+        if known is not None:
+            known.count += finding.count
+        elif len(self.found) < KEEP:
+            self.found[key] = finding
+
+    def seen(self, kind: str, array: str | None, line: int | None, other: int | None = None) -> Finding | None:
+        """A finding already made, so that a repeated fault costs no new text."""
+        return self.found.get((kind, array, line, other))
+
+    # ------------------------------------------------------------------ naming
+
+    def lane(self, g: Group, index: int) -> tuple[Dim3, Dim3]:
+        """(thread, block) of lane number `index` of the flattened group."""
+        if g.cols is None:
+            return self.thread(int(g.rows[index // g.batch.B])), self.block(int(g.batch.ids[index % g.batch.B]))
+        return self.thread(int(g.rows[index])), self.block(int(g.batch.ids[g.cols[index]]))
+
+    def thread(self, row: int) -> Dim3:
+        x, y, _ = self.machine.block
+        return row % x, row // x % y, row // (x * y)
+
+    def block(self, id: int) -> Dim3:
+        x, y, _ = self.machine.grid
+        return id % x, id // x % y, id // (x * y)
+
+    def line(self, iid: int) -> int | None:
+        return self.machine.program.sites[iid].line
+
+    def pc_line(self, g: Group, pc: int | None = None) -> int | None:
+        block = g.code.blocks[g.pc if pc is None else pc]
+        return next((i.line for i in block.instructions if i.line), None)
+
+    def variable(self, name: str) -> tuple[str, int, tuple[int, ...] | None]:
+        """A PTX variable's name in the source, the bytes of its element, and its dimensions as far as known."""
+        plain = demangle(name).split("::")[-1]
+        plain = plain.split("$")[0]
+        ctype, dims = self.arrays.get(plain, ("float", None))
+        return plain, SIZES.get(ctype.replace("const ", "").strip(), 4), dims
+
+    def shared_at(self, iid: int, offset: int) -> tuple[str, int, int, int, tuple[int, ...] | None]:
+        """(name, index, size, element bytes, dims) of the shared variable of an access at `offset`."""
+        m = self.machine
+        low, high = m.shared_extent(iid, offset)
+        for v in m.shared_variables():
+            if v.offset == low:
+                name, element, dims = self.variable(v.name)
+                if dims is not None and 0 in dims:
+                    dims = None
+                return name, (offset - low) // element, (high - low) // element, element, dims
+        nearest = min(m.shared_variables(), key=lambda v: abs(v.offset - offset), default=None)
+        if nearest is None:
+            return "shared memory", offset, 0, 1, None
+        name, element, dims = self.variable(nearest.name)
+        return name, (offset - nearest.offset) // element, nearest.size // element, element, dims
+
+    # ------------------------------------------------------------------ global memory
+
+    def out_of_bounds(self, g: Group, iid: int, a: Allocation, lanes: ndarray, addresses: ndarray, access: str, total: int) -> None:
+        element = a.element
+        index = (addresses - a.base) // element
+        first = 0
+        thread, block = self.lane(g, int(lanes[first]))
+        self.add(
+            explain.out_of_bounds(
+                array=a.name, index=int(index[first]), size=len(a.data) // element, access=access, thread=thread, block=block, line=self.line(iid),
+                space="constant" if a.space == "const" else a.space, shape=a.shape, elements=max(total // element, 1), count=len(lanes),
+                first_index=int(index.min()), last_index=int(index.max()) + max(total // element, 1) - 1,
+            )
+        )  # fmt: skip
+
+    def no_allocation(self, g: Group, iid: int, lanes: ndarray, addresses: ndarray, access: str, total: int) -> None:
+        thread, block = self.lane(g, int(lanes[0]))
+        address = int(addresses[0])
+        site = self.machine.program.sites[iid]
+        null = (addresses >= 0) & (addresses < 1 << 32) if site.origin is None else (np.abs(addresses) < 1 << 36)
+        if null[0]:
+            self.add(
+                explain.null_pointer(array=self.machine.argument_name(site.origin), access=access, thread=thread, block=block, line=self.line(iid), offset=address, count=len(lanes))
+            )
+            return
+        nearest, distance = None, 0
+        for a in self.machine.memory.ranges.values():
+            d = address - a.end if address >= a.end else address - a.base
+            if a.space == "global" and (nearest is None or abs(d) < abs(distance)):
+                nearest, distance = a.name, d
+        self.add(
+            explain.wild_pointer(address=address & (1 << 64) - 1, access=access, thread=thread, block=block, line=self.line(iid), nearest=nearest, distance=distance, count=len(lanes))
+        )
+
+    def misaligned(self, g: Group, iid: int, a: Allocation, lanes: ndarray, addresses: ndarray, access: str, total: int) -> None:
+        thread, block = self.lane(g, int(lanes[0]))
+        offset = int(addresses[0]) - a.base
+        self.add(
+            explain.misaligned(
+                array=a.name, index=offset // a.element, access=access, thread=thread, block=block, line=self.line(iid), access_bytes=total, offset=offset,
+                element_bytes=a.element, count=len(lanes),
+            )
+        )  # fmt: skip
+
+    def read_only(self, g: Group, iid: int, a: Allocation, lanes: ndarray, addresses: ndarray, access: str) -> None:
+        if len(lanes):
+            self.out_of_bounds(g, iid, a, lanes, addresses, access, a.element)
+
+    # ------------------------------------------------------------------ shared and local memory
+
+    def shared_out_of_bounds(self, g: Group, iid: int, lanes: ndarray, offsets: ndarray, access: str, total: int) -> None:
+        thread, block = self.lane(g, int(lanes[0]))
+        name, index, size, element, dims = self.shared_at(iid, int(offsets[0]))
+        others = (offsets - int(offsets[0])) // element + index
+        self.add(
+            explain.out_of_bounds(
+                array=name, index=index, size=size, access=access, thread=thread, block=block, line=self.line(iid), space="shared", dims=dims,
+                elements=max(total // element, 1), count=len(lanes), first_index=int(others.min()), last_index=int(others.max()) + max(total // element, 1) - 1,
+            )
+        )  # fmt: skip
+
+    def shared_misaligned(self, g: Group, iid: int, lanes: ndarray, offsets: ndarray, access: str, total: int) -> None:
+        thread, block = self.lane(g, int(lanes[0]))
+        name, index, _, element, _ = self.shared_at(iid, int(offsets[0]))
+        low = self.machine.shared_extent(iid, int(offsets[0]))[0]
+        self.add(
+            explain.misaligned(
+                array=name, index=index, access=access, thread=thread, block=block, line=self.line(iid), access_bytes=total, offset=int(offsets[0]) - low,
+                element_bytes=element, count=len(lanes),
+            )
+        )  # fmt: skip
+
+    def _local_name(self, g: Group, iid: int) -> str:
+        arrays = self.machine.local_arrays
+        line = self.line(iid)
+        if len(arrays) == 1:
+            return next(iter(arrays))
+        text = self.machine.source_line(line)
+        return next((name for name in arrays if name in text), "local array")
+
+    def local_out_of_bounds(self, g: Group, iid: int, address, low: int, high: int, access: str, total: int):
+        """Reports, and returns addresses that are in bounds (the lanes outside go to the start)."""
+        full = address.full() if address.__class__ is Split else address
+        full = np.full(g.shape, full, i64) if full.__class__ is int else np.broadcast_to(full.view(i64), g.shape)
+        bad = (full < low) | (full + total > high)
+        lanes = np.flatnonzero(bad.ravel())
+        if len(lanes):
+            thread, block = self.lane(g, int(lanes[0]))
+            name = self._local_name(g, iid)
+            ctype, dims = self.machine.local_arrays.get(name, ("float", None))
+            element = SIZES.get(ctype, 4)
+            index = (full.ravel()[lanes] - low) // element
+            size = (high - low) // element
+            if dims and 0 not in dims:
+                size = int(np.prod(dims))
+            self.add(
+                explain.out_of_bounds(
+                    array=name, index=int(index[0]), size=size, access=access, thread=thread, block=block, line=self.line(iid), space="local",
+                    count=len(lanes), first_index=int(index.min()), last_index=int(index.max()),
+                )
+            )  # fmt: skip
+        return np.ascontiguousarray(np.where(bad, low, full)).view(np.uint64)
+
+    def local_misaligned(self, g: Group, iid: int, address, access: str, total: int) -> None:
+        full = address.full() if address.__class__ is Split else address
+        full = np.full(g.shape, full, i64) if full.__class__ is int else np.broadcast_to(full.view(i64), g.shape)
+        lanes = np.flatnonzero((full & (total - 1)).ravel())
+        thread, block = self.lane(g, int(lanes[0]))
+        self.add(
+            explain.misaligned(
+                array=self._local_name(g, iid), index=None, access=access, thread=thread, block=block, line=self.line(iid), access_bytes=total,
+                offset=int(full.ravel()[lanes[0]]), count=len(lanes),
+            )
+        )  # fmt: skip
+
+    def stack_overflow(self, g: Group) -> None:
+        from ..machine import Stop
+
+        thread, block = self.lane(g, 0)
+        self.add(
+            Finding(
+                "step-limit", "error",
+                f"the call stack of thread {thread} of block {block} is full after {len(g.frames)} nested calls{_on(self.pc_line(g))}: "
+                "a recursion doesn't end; check the condition that ends it.",
+                line=self.pc_line(g), thread=thread, block=block,
+            )
+        )  # fmt: skip
+        raise Stop
+
+    def local_too_large(self, size: int) -> None:
+        self.add(Finding("launch-refused", "error", f"the kernel needs {size} bytes of local memory for each thread, more than a launch of this size can have: make the thread's arrays smaller."))
+
+    # ------------------------------------------------------------------ control
+
+    def step_limit(self, g: Group) -> None:
+        thread, block = self.lane(g, 0)
+        self.add(explain.step_limit(line=self.pc_line(g), steps=g.steps, thread=thread, block=block))
+
+    def trapped(self, g: Group, assertion: str = "") -> None:
+        thread, block = self.lane(g, 0)
+        self.add(explain.trapped(line=self.pc_line(g), thread=thread, block=block, assertion=assertion, count=g.n * (g.batch.B if g.cols is None else 1)))
+
+    def bad_call(self, g: Group, address: int) -> None:
+        thread, block = self.lane(g, 0)
+        self.add(
+            Finding("out-of-bounds", "error", f"thread {thread} of block {block} calls a function at address {address:#x}{_on(self.pc_line(g))}, but no function is there: the pointer was never set.",
+                    line=self.pc_line(g), thread=thread, block=block)
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------ warps
+
+    def _warp_operation(self, g: Group, pc: int) -> str:
+        i = g.code.blocks[pc].instructions[0]
+        line = self.machine.source_line(i.line)
+        import re
+
+        found = re.search(r"__\w+_sync\b|__syncwarp\b", line)
+        names = {"shfl": "__shfl_sync", "vote": "__ballot_sync", "match": "__match_any_sync", "redux": "__reduce_add_sync", "bar": "__syncwarp", "barrier": "__syncwarp"}
+        if found:
+            return found[0]
+        if i.opcode == "shfl":
+            mode = next(m for m in i.modifiers if m in ("up", "down", "bfly", "idx"))
+            return {"idx": "__shfl_sync", "bfly": "__shfl_xor_sync"}.get(mode, f"__shfl_{mode}_sync")
+        if i.opcode == "vote":
+            mode = next(m for m in i.modifiers if m in ("all", "any", "uni", "ballot"))
+            return f"__{mode}_sync"
+        return names.get(i.opcode, ".".join((i.opcode, *i.modifiers[:1])))
+
+    def _mask_and_active(self, g: Group) -> tuple[int, int]:
+        mask = g.code.mask(g.pc)
+        mask = mask if mask.__class__ is int else mask(g)
+        mask = mask.full() if mask.__class__ is Split else mask
+        first = mask if mask.__class__ is int else int(mask[0, 0])
+        warp = g.rows[0] >> 5
+        here = g.rows[(g.rows >> 5 == warp) & (g.cols == g.cols[0] if g.cols is not None else True)]
+        return first, int(sum(1 << int(r & 31) for r in here))
+
+    def missing_lanes(self, g: Group) -> None:
+        if not self.machine.check:
+            return
+        thread, block = self.lane(g, 0)
+        mask, active = self._mask_and_active(g)
+        self.add(explain.warp_mask(line=self.pc_line(g), thread=thread, block=block, operation=self._warp_operation(g, g.pc), mask=mask, active=active, count=1))
+
+    def outside_mask(self, g: Group, pc: int, mask, outside: ndarray) -> None:
+        index = int(np.flatnonzero(outside.ravel())[0])
+        thread, block = self.lane(g, index)
+        value, active = self._mask_and_active(g)
+        self.add(
+            explain.warp_mask(
+                line=self.pc_line(g), thread=thread, block=block, operation=self._warp_operation(g, pc), mask=value, active=active,
+                next_step="The mask must name every lane that executes it, this one included.",
+            )
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------ block barriers
+
+    def note_arrival(self, g: Group, id: int, count: int | None) -> None:
+        self.arrivals[id] = count
+
+    def barrier_completed(self, batch, id: int, waiting: list[Group], everyone: bool) -> None:
+        """Threads of one block met at barriers on different lines, or some had skipped it."""
+        places = sorted({(id_of_code(g), g.pc) for g in waiting})
+        if len(places) > 1:
+            lines = [self.pc_line(g) for g in waiting]
+            if len(set(lines)) > 1 or None in lines:
+                self.add(
+                    explain.barrier_divergence(
+                        lines=lines, threads=[sorted({int(r) for r in g.rows}) for g in waiting], block=self.block(int(batch.ids[0])), thread=self.thread(int(waiting[0].rows[0]))
+                    )
+                )
+            return
+        if not everyone or not batch.exited.any():
+            return
+        skipped = [(r, came) for r, came in batch.machine.skips.get(id_of_batch(batch), []) if came > waiting[0].pc]
+        if skipped:
+            rows = sorted({int(r) for rows, _ in skipped for r in rows})
+            self.add(
+                explain.barrier_divergence(
+                    lines=[self.pc_line(waiting[0])], threads=[sorted({int(r) for g in waiting for r in g.rows})], block=self.block(int(batch.ids[0])),
+                    thread=self.thread(int(waiting[0].rows[0])), left=rows,
+                )
+            )  # fmt: skip
+
+    def deadlock(self, batch) -> None:
+        """Nobody in the batch can go on."""
+        waiting = [g for g in batch.groups if g.waits == "barrier"]
+        g = waiting[0]
+        block = self.block(int(batch.ids[int(g.cols[0]) if g.cols is not None else 0]))
+        threads = sorted({int(r) for r in g.rows})
+        if g.held.count is not None:
+            arrived = sum(len(np.unique(x.rows)) for x in waiting if x.held.id == g.held.id)
+            self.add(
+                explain.named_barrier_deadlock(
+                    line=self.pc_line(g), threads=threads, block=block, barrier=g.held.id, expected=g.held.count, arrived=arrived, thread=self.thread(threads[0])
+                )
+            )
+            return
+        others = [x for x in waiting if x.held.id != g.held.id]
+        there = f" while {len(others[0].rows)} others wait at barrier {others[0].held.id}{_on(self.pc_line(others[0]))}" if others else ""
+        self.add(
+            explain.deadlock(
+                line=self.pc_line(g), threads=threads, block=block, waits_for=f"all threads of the block at barrier {g.held.id}{there}",
+                next_step="Let every thread of the block reach the same barrier.", thread=self.thread(threads[0]),
+            )
+        )  # fmt: skip
+
+
+def id_of_code(g: Group) -> int:
+    return g.code.number
+
+
+def id_of_batch(batch) -> int:
+    return id(batch)
+
+
+def _on(line: int | None) -> str:
+    return f" on line {line}" if line else ""
+
+
+__all__ = ["RANGE", "Faults"]

@@ -1,0 +1,1 @@
+// Everything of it that device code needs is built in.

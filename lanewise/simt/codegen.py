@@ -1,0 +1,213 @@
+"""A basic block → one Python function of NumPy statements over all lanes of a group.
+
+`emit` of each family in `instructions/` writes the statements of one opcode through an `Emitter`; the names they call are the families' `NAMES`.
+Registers alive at the start come from the group's list, those alive at the end go back.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import Unsupported
+from .ptx import Imm, Instruction, Operand, Reg, Special, Symbol, Vector
+from .values import MASK
+
+if TYPE_CHECKING:
+    from .blocks import Block
+    from .program import Code
+
+_WIDTH = re.compile(r"[a-z]+(\d+)(x2)?")
+
+
+def width_of(type: str) -> int:
+    """Bits of a PTX type: s32 → 32, f16x2 → 32, pred → 1."""
+    if type == "pred":
+        return 1
+    found = _WIDTH.fullmatch(type)
+    if type in ("tf32", "e4m3", "e5m2") or found is None:
+        return {"tf32": 32}.get(type, 8)
+    return int(found[1]) * (2 if found[2] else 1)
+
+
+def class_of(type: str) -> str:
+    """How a register of this type is held: pred, int, f32 or f64."""
+    return type if type in ("pred", "f32", "f64") else "int"
+
+
+class Emitter:
+    """Writes the Python text of one block."""
+
+    def __init__(self, code: Code, block: Block):
+        self.code, self.block = code, block
+        self.lines: list[str] = []
+        self.loaded: set[int] = set()  # slots whose local variable is current
+        self.written: set[int] = set()
+        self.constants: dict[str, Any] = {}
+        self.temporaries = 0
+        self.instruction: Instruction | None = None
+        self.index = block.start
+
+    # ------------------------------------------------------------------ reading operands
+
+    def slot(self, name: str) -> int:
+        return self.code.graph.slots[name]
+
+    def variable(self, name: str) -> str:
+        """The local variable of a register, read from the group on first use."""
+        slot = self.slot(name)
+        if slot not in self.loaded:
+            self.loaded.add(slot)
+            self.lines.append(f"r{slot}=R[{slot}]")
+        return f"r{slot}"
+
+    def constant(self, value: Any) -> str:
+        """A name for a Python object in the function's globals."""
+        name = f"K{len(self.constants)}_{self.block.index}"
+        self.constants[name] = value
+        return name
+
+    def temporary(self) -> str:
+        self.temporaries += 1
+        return f"t{self.temporaries}"
+
+    def use(self, operand: Operand, type: str) -> str:
+        """An expression for `operand` as a value of `type`; what is held differs is reinterpreted."""
+        wanted = class_of(type)
+        if isinstance(operand, Reg):
+            name = self.variable(operand.name)
+            held = class_of(operand.type)
+            if operand.negated:
+                return f"NOT({name})"
+            if held == wanted:
+                return name
+            if wanted == "f32":
+                return f"F32({name})"
+            if wanted == "f64":
+                return f"F64({name})"
+            if held == "f32":
+                return f"B32({name})"
+            if held == "f64":
+                return f"B64({name})"
+            raise self.unsupported("a predicate where a number is expected")
+        if isinstance(operand, Imm):
+            if wanted == "f32":
+                bits = operand.value & 0xFFFFFFFF
+                value = np.uint32(bits).view(np.float32) if operand.kind == "f32" else np.uint64(bits).view(np.float64).astype(np.float32) if operand.kind == "f64" else np.float32(operand.value)
+                return self.constant(value)
+            if wanted == "f64":
+                value = np.uint64(operand.value & MASK[64]).view(np.float64) if operand.kind == "f64" else np.uint32(operand.value).view(np.float32).astype(np.float64) if operand.kind == "f32" else np.float64(operand.value)
+                return self.constant(value)
+            if wanted == "pred":
+                return "True" if operand.value else "False"
+            return str(operand.value & MASK[max(width_of(type), 8)])
+        if isinstance(operand, Special):
+            return self.code.program.special(self, operand.name, type)
+        if isinstance(operand, Symbol):
+            return self.symbol(operand)
+        raise self.unsupported(f"operand {operand}")
+
+    def symbol(self, symbol: Symbol) -> str:
+        """The address of a variable."""
+        where = self.code.address_of(symbol.name)
+        if where is None:
+            raise self.unsupported(f"the address of {symbol.name}")
+        space, offset = where
+        offset += symbol.offset
+        return f"(g.stack+{offset})" if space == "local" else str(offset & MASK[64])
+
+    # ------------------------------------------------------------------ writing results
+
+    def define(self, operand: Operand, type: str, expression: str) -> None:
+        """Assign a value of `type` to a register; under the instruction's predicate only where that holds."""
+        if operand is None:
+            return
+        if not isinstance(operand, Reg):
+            raise self.unsupported(f"result {operand}")
+        made, held = class_of(type), class_of(operand.type)
+        if made != held:
+            if held == "f32":
+                expression = f"F32({expression})"
+            elif held == "f64":
+                expression = f"F64({expression})"
+            elif made == "f32":
+                expression = f"B32({expression})"
+            elif made == "f64":
+                expression = f"B64({expression})"
+        assert self.instruction is not None
+        predicate = self.instruction.predicate
+        slot = self.slot(operand.name)
+        if predicate is not None:
+            p = self.use(predicate, "pred")
+            if slot in self.loaded or slot in self.written or operand.name in self.block.live_in or self._may_be_set(operand.name):
+                old = self.variable(operand.name)
+            else:
+                old = self.zero(operand.type)
+            if held == "int":
+                expression = f"SELI({p},{expression},{old},{width_of(operand.type)})"
+            else:
+                expression = f"SEL({p},{expression},{old})"
+        self.loaded.add(slot)
+        self.written.add(slot)
+        self.lines.append(f"r{slot}={expression}")
+
+    def _may_be_set(self, name: str) -> bool:
+        return name in self.block.live_in
+
+    def zero(self, type: str) -> str:
+        return {"pred": "False", "f32": "ZERO32", "f64": "ZERO64"}.get(type, "0")
+
+    def line(self, text: str) -> None:
+        self.lines.append(text)
+
+    # ------------------------------------------------------------------ the block
+
+    def unsupported(self, what: str = "") -> Unsupported:
+        i = self.instruction
+        assert i is not None
+        name = ".".join((i.opcode, *i.modifiers))
+        at = f" (source line {i.line})" if i.line else ""
+        return Unsupported(f"the simulator can't run the PTX instruction {name}{at}{': ' + what if what else ''}")
+
+    def site(self, kind: str) -> int:
+        """A number for this memory instruction: counters and findings speak of it."""
+        return self.code.program.add_site(self.code, self.index, kind)
+
+    def masked(self) -> tuple[str, str]:
+        """For instructions with effects: (group expression, index expression) under the predicate. Opens an `if`; close with `end_masked`."""
+        assert self.instruction is not None
+        predicate = self.instruction.predicate
+        if predicate is None:
+            return "g", "None"
+        p = self.use(predicate, "pred")
+        gp, ix = self.temporary(), self.temporary()
+        self.lines.append(f"{gp},{ix}=SUB(g,{p})")
+        return gp, ix
+
+    def text(self) -> tuple[str, dict[str, Any]]:
+        """Python source of the block's function and the constants it needs."""
+        from .instructions import EMIT
+
+        ended = False
+        for offset, instruction in enumerate(self.block.instructions):
+            self.instruction, self.index = instruction, self.block.start + offset
+            emit = EMIT.get(instruction.opcode)
+            if emit is None:
+                raise self.unsupported()
+            ended = bool(emit(self, instruction))
+        tail: list[str] = []
+        if ended:
+            tail.append(self.lines.pop())
+        live_out = set(self.block.live_out_slots)
+        self.lines += [f"R[{slot}]=r{slot}" for slot in sorted(self.written) if slot in live_out]
+        if not ended:
+            tail.append(f"return {self.block.index + 1}")
+        body = "\n ".join([*self.lines, *tail])
+        return f"def block_{self.block.index}(g):\n R=g.regs\n {body}\n", self.constants
+
+
+def vector(operand: Operand) -> tuple:
+    """The items of a vector operand, or the operand alone."""
+    return operand.items if isinstance(operand, Vector) else (operand,)

@@ -1,0 +1,66 @@
+"""One module per instruction family: `EMIT` (opcode → writes the Python of one instruction) and `NAMES` (what that Python calls)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from . import control, convert, floating, integer, memory, warp
+
+_FLOAT = {"f32", "f64"}
+_HALF = {"f16", "f16x2", "bf16", "bf16x2"}
+
+
+def _by_type(floats: Callable | None, ints: Callable | None, halves: str = "emit_arithmetic") -> Callable:
+    """Opcodes that integers, floats and halves share: the type, the last part of the mnemonic, decides."""
+
+    def emit(e, i):
+        type = i.modifiers[-1]
+        if type in _HALF:
+            return getattr(import_module(".half", __name__), halves)(e, i)
+        chosen = floats if type in _FLOAT else ints
+        if chosen is None:
+            raise e.unsupported()
+        return chosen(e, i)
+
+    return emit
+
+
+EMIT: dict[str, Callable] = {}
+NAMES: dict[str, Any] = {}
+for _family in (integer, floating, convert, memory, control, warp):
+    EMIT |= _family.EMIT
+    NAMES |= _family.NAMES
+EMIT |= {
+    "add": _by_type(floating.emit_two, integer.emit_add),
+    "sub": _by_type(floating.emit_two, integer.emit_add),
+    "mul": _by_type(floating.emit_two, integer.emit_mul),
+    "mad": _by_type(floating.emit_fma, lambda e, i: integer.emit_madc(e, i) if "cc" in i.modifiers else integer.emit_mul(e, i)),
+    "fma": _by_type(floating.emit_fma, None),
+    "div": _by_type(floating.emit_div, integer._two("DIVI")),
+    "min": _by_type(floating.emit_min, integer._two("MINI")),
+    "max": _by_type(floating.emit_min, integer._two("MAXI")),
+    "neg": _by_type(floating.emit_one, lambda e, i: e.define(i.operands[0], i.modifiers[-1], f"SUB{i.modifiers[-1][1:]}(0,{e.use(i.operands[1], i.modifiers[-1])})")),
+    "abs": _by_type(floating.emit_one, integer._one("ABSI")),
+    "ex2": _by_type(floating.emit_one, None),
+    "tanh": _by_type(floating.emit_one, None),
+}
+
+
+def _later(module: str) -> Callable:
+    """A family that is imported only when a kernel uses it."""
+
+    def emit(e, i):
+        family = import_module(f".{module}", __name__)
+        e.code.program.names(family.NAMES)
+        return family.EMIT[i.opcode](e, i)
+
+    return emit
+
+
+EMIT |= dict.fromkeys(("atom", "red"), _later("atomic"))
+EMIT |= dict.fromkeys(("membar", "fence"), _later("order"))
+EMIT |= dict.fromkeys(("mma", "wmma", "ldmatrix", "stmatrix", "movmatrix"), _later("tensor"))
+EMIT |= dict.fromkeys(("cp",), _later("async_copy"))
+EMIT |= dict.fromkeys(("mbarrier", "wgmma", "setmaxnreg", "griddepcontrol"), _later("hopper"))

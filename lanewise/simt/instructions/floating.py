@@ -1,0 +1,300 @@
+"""float32 and float64 arithmetic (PTX ISA 9.7.3, 9.7.8). `.ftz` is done by the processor: see `fpmode`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import values as v
+from ..codegen import Emitter, width_of
+from ..ptx import Instruction
+from ..values import f32, f64, full, ndarray, u32
+
+ROUNDINGS = ("rn", "rz", "rm", "rp", "rna")
+
+
+def tidy_float(x, type):
+    return x if x.__class__ is ndarray else type(x)
+
+
+def fma32(a, b, c):
+    """a·b + c rounded once: the product of two float32 is exact in float64."""
+    if a.__class__ is not ndarray and b.__class__ is not ndarray and c.__class__ is not ndarray:
+        return f32(float(a) * float(b) + float(c))
+    wide = np.multiply(a, b, dtype=f64)
+    if wide.__class__ is not ndarray or (c.__class__ is ndarray and c.shape != wide.shape):
+        return np.add(wide, c, dtype=f64).astype(f32)
+    np.add(wide, c, out=wide)
+    return wide.astype(f32)
+
+
+def _two_sum(a, b):
+    s = a + b
+    t = s - a
+    return s, (a - (s - t)) + (b - t)
+
+
+def _two_product(a, b):
+    split = f64(134217729.0)
+    x, y = a * split, b * split
+    ah, bh = x - (x - a), y - (y - b)
+    al, bl = a - ah, b - bh
+    p = a * b
+    e = ((ah * bh - p) + ah * bl + al * bh) + al * bl
+    return p, np.where(np.isfinite(e), e, 0.0)
+
+
+def fma64(a, b, c):
+    """a·b + c in float64, the product kept in two parts."""
+    scalar = not any(x.__class__ is ndarray for x in (a, b, c))
+    p, e = _two_product(f64(a) if a.__class__ is not ndarray else a, f64(b) if b.__class__ is not ndarray else b)
+    s, t = _two_sum(p, c)
+    out = np.where(np.isfinite(s), s + (t + e), s)
+    return f64(out) if scalar else out
+
+
+def _directed(s, err, how: str):
+    """float64 s + err → float32 in one rounding towards zero, down or up."""
+    y = np.asarray(s).astype(f32)
+    low, high = f32(-np.inf), f32(np.inf)
+    over = (y > s) | ((y == s) & (err < 0))
+    under = (y < s) | ((y == s) & (err > 0))
+    down = over if how == "rm" else over & (np.asarray(s) > 0)
+    up = under if how == "rp" else under & (np.asarray(s) < 0)
+    if how == "rm":
+        up = np.False_
+    if how == "rp":
+        down = np.False_
+    y = np.where(down, np.nextafter(y, low), y)
+    return np.where(up, np.nextafter(y, high), y)
+
+
+def directed32(op: str, how: str, a, b, c=None):
+    """add, mul, fma, div, sqrt or rcp of float32 with rounding rz, rm or rp."""
+    scalar = not any(x.__class__ is ndarray for x in (a, b, c))
+    x, y = np.asarray(a, f64), np.asarray(b, f64)
+    if op == "add":
+        s, err = _two_sum(x, y)
+    elif op == "mul":
+        s, err = x * y, np.float64(0)
+    elif op == "fma":
+        s, err = _two_sum(x * y, np.asarray(c, f64))
+    elif op == "div":
+        s = x / y
+        p, e = _two_product(s, y)
+        err = ((x - p) - e) * np.sign(y)
+    else:
+        s = np.sqrt(x)
+        p, e = _two_product(s, s)
+        err = (x - p) - e
+    err = np.where(np.isfinite(err), err, 0.0)
+    out = np.where(np.isfinite(s), _directed(s, err, how), np.asarray(s).astype(f32)).astype(f32)
+    return out[()] if scalar else out
+
+
+def directed64(op: str, how: str, a, b, c=None):
+    """The same in float64, from the error of the nearest result."""
+    scalar = not any(x.__class__ is ndarray for x in (a, b, c))
+    if op == "add":
+        s, err = _two_sum(a, b)
+    elif op == "mul":
+        s, err = _two_product(np.asarray(a, f64), np.asarray(b, f64))
+    elif op == "fma":
+        p, e = _two_product(np.asarray(a, f64), np.asarray(b, f64))
+        s, t = _two_sum(p, c)
+        s, err = _two_sum(s, t + e)
+    else:
+        s = np.asarray(a / b if op == "div" else np.sqrt(a), f64)
+        p, e = _two_product(s, np.asarray(b if op == "div" else s, f64))
+        err = ((a - p) - e) * (np.sign(b) if op == "div" else 1)
+    s = np.asarray(s)
+    toward = {"rm": err < 0, "rp": err > 0, "rz": np.where(s > 0, err < 0, err > 0)}[how]
+    limit = {"rm": np.full(s.shape, -np.inf), "rp": np.full(s.shape, np.inf), "rz": np.zeros(s.shape)}[how]
+    out = np.where(toward & np.isfinite(s), np.nextafter(s, limit), s)
+    return out[()] if scalar else out
+
+
+def saturate(x):
+    """[0, 1], NaN becomes +0."""
+    out = np.where(x > 0, np.minimum(x, 1), 0).astype(x.dtype)
+    return out if x.__class__ is ndarray else x.__class__(out)
+
+
+def _zeros_in_order(pick, a, b, out):
+    """−0 counts as less than +0: where both are zero the sign decides."""
+    zero = (a == 0) & (b == 0)
+    if not np.any(zero):
+        return out
+    sign = np.signbit(a) | np.signbit(b) if pick is np.fmin or pick is np.minimum else np.signbit(a) & np.signbit(b)
+    return np.where(zero, np.where(sign, out.dtype.type(-0.0), out.dtype.type(0.0)), out)
+
+
+def fmin(a, b):
+    return _canonical(np.fmin(a, b), a, b, np.fmin)
+
+
+def fmax(a, b):
+    return _canonical(np.fmax(a, b), a, b, np.fmax)
+
+
+def fmin_nan(a, b):
+    return _canonical(np.minimum(a, b), a, b, np.minimum)
+
+
+def fmax_nan(a, b):
+    return _canonical(np.maximum(a, b), a, b, np.maximum)
+
+
+def _canonical(out, a, b, pick):
+    """Canonical NaN, zeros in order; a result without zeros and NaN (nearly all) costs one pass more."""
+    if out.__class__ is not ndarray:
+        if out != out:
+            return CANONICAL[out.__class__]
+        return out.__class__(_zeros_in_order(pick, a, b, out)) if out == 0 else out
+    if (out == 0).any():
+        out = _zeros_in_order(pick, a, b, out)
+    return out
+
+
+CANONICAL = {f32: u32(0x7FFFFFFF).view(f32), f64: np.uint64(0x7FF8000000000000).view(f64)}
+
+
+def compare_float(op: str):
+    """Comparison with NaN as PTX has it: `lt` … are false with a NaN, `ltu` … true."""
+    ordered = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal}
+    if op in ordered:
+        f = ordered[op]
+        return lambda a, b: v.tidy(f(a, b))
+    if op == "ne":
+        return lambda a, b: v.tidy((a < b) | (a > b))
+    if op == "neu":
+        return lambda a, b: v.tidy(a != b)
+    opposite = {"ltu": np.greater_equal, "leu": np.greater, "gtu": np.less_equal, "geu": np.less}
+    if op in opposite:
+        f = opposite[op]
+        return lambda a, b: v.tidy(np.logical_not(f(a, b)))
+    if op == "equ":
+        return lambda a, b: v.tidy(~((a < b) | (a > b)))
+    if op == "num":
+        return lambda a, b: v.tidy((a == a) & (b == b))
+    return lambda a, b: v.tidy((a != a) | (b != b))
+
+
+def approx(f, type=f32):
+    """A function evaluated in float64 and rounded once: closer than the hardware's approximation."""
+    return lambda x: f(np.asarray(x, f64)).astype(type) if x.__class__ is ndarray else type(f(f64(x)))
+
+
+def _ex2(x):
+    return np.exp2(x)
+
+
+def copysign(sign, x):
+    return tidy_float(np.copysign(x, sign), x.dtype.type)
+
+
+def negative(x):
+    return np.negative(x)
+
+
+NAMES = {
+    "FMA32": fma32, "FMA64": fma64, "DIR32": directed32, "DIR64": directed64, "SAT": saturate, "FMIN": fmin, "FMAX": fmax, "FMINN": fmin_nan, "FMAXN": fmax_nan,
+    "SQRT": np.sqrt, "ABSF": np.abs, "NEGF": negative, "EX2": _ex2, "LG2": np.log2, "SIN": approx(np.sin), "COS": approx(np.cos), "TANH": approx(np.tanh),
+    "RCP32": lambda x: f32(1) / x, "RCP64": lambda x: f64(1) / x, "RSQRT32": approx(lambda x: 1 / np.sqrt(x)), "RSQRT64": approx(lambda x: 1 / np.sqrt(x), f64),
+    "COPYSIGN": copysign, "TESTP": lambda how, x: v.tidy(_test(how, x)),
+    **{f"FCMP_{op}": compare_float(op) for op in ("lt", "le", "gt", "ge", "eq", "ne", "ltu", "leu", "gtu", "geu", "equ", "neu", "num", "nan")},
+    **{f"ICMP_{op}_{w}_{s}": v.comparison(op, w, s) for op in ("lt", "le", "gt", "ge", "eq", "ne") for w in (8, 16, 32, 64) for s in (True, False)},
+}  # fmt: skip
+
+
+def _test(how: str, x):
+    tiny = np.finfo(x.dtype).tiny
+    return {
+        "finite": np.isfinite(x), "infinite": np.isinf(x), "number": x == x, "notanumber": x != x,
+        "normal": np.isfinite(x) & (np.abs(x) >= tiny), "subnormal": (np.abs(x) < tiny) & (x != 0),
+    }[how]  # fmt: skip
+
+
+def rounding(i: Instruction) -> str:
+    return next((m for m in i.modifiers if m in ROUNDINGS), "rn")
+
+
+def finish(e: Emitter, i: Instruction, made: str) -> None:
+    e.define(i.operands[0], i.modifiers[-1], f"SAT({made})" if "sat" in i.modifiers else made)
+
+
+def emit_two(e: Emitter, i: Instruction) -> None:
+    """add, sub, mul."""
+    type = i.modifiers[-1]
+    a, b = (e.use(x, type) for x in i.operands[1:3])
+    how, op = rounding(i), i.opcode
+    if how == "rn":
+        made = f"({a}{ {'add': '+', 'sub': '-', 'mul': '*'}[op] }{b})"
+    else:
+        made = f"DIR{type[1:]}({'add' if op == 'sub' else op!r},{how!r},{a},{'-' if op == 'sub' else ''}{b})".replace("(add,", "('add',")
+    finish(e, i, made)
+
+
+def emit_fma(e: Emitter, i: Instruction) -> None:
+    type, how = i.modifiers[-1], rounding(i)
+    a, b, c = (e.use(x, type) for x in i.operands[1:4])
+    finish(e, i, f"FMA{type[1:]}({a},{b},{c})" if how == "rn" else f"DIR{type[1:]}('fma',{how!r},{a},{b},{c})")
+
+
+def emit_div(e: Emitter, i: Instruction) -> None:
+    type, how = i.modifiers[-1], rounding(i)
+    a, b = (e.use(x, type) for x in i.operands[1:3])
+    finish(e, i, f"({a}/{b})" if how == "rn" else f"DIR{type[1:]}('div',{how!r},{a},{b})")
+
+
+def emit_one(e: Emitter, i: Instruction) -> None:
+    type, how = i.modifiers[-1], rounding(i)
+    x = e.use(i.operands[1], type)
+    name = {"sqrt": "SQRT", "abs": "ABSF", "neg": "NEGF", "ex2": "EX2", "lg2": "LG2", "sin": "SIN", "cos": "COS", "tanh": "TANH"}.get(i.opcode)
+    if i.opcode in ("rcp", "rsqrt"):
+        name = i.opcode.upper() + type[1:]
+    if how != "rn":
+        one = e.constant((f32 if type == "f32" else f64)(1))
+        made = f"DIR{type[1:]}('div',{how!r},{one},{x})" if i.opcode == "rcp" else f"DIR{type[1:]}('sqrt',{how!r},{x},{x})"
+    else:
+        made = f"{name}({x})"
+    finish(e, i, made)
+
+
+def emit_min(e: Emitter, i: Instruction) -> None:
+    type = i.modifiers[-1]
+    if "xorsign" in i.modifiers:
+        raise e.unsupported()
+    names = [e.use(x, type) for x in i.operands[1:]]
+    f = ("FMIN" if i.opcode == "min" else "FMAX") + ("N" if "NaN" in i.modifiers else "")
+    made = names[0]
+    for other in names[1:]:
+        made = f"{f}({made},{other})"
+    if "abs" in i.modifiers:
+        raise e.unsupported()
+    finish(e, i, made)
+
+
+def emit_copysign(e: Emitter, i: Instruction) -> None:
+    type = i.modifiers[-1]
+    e.define(i.operands[0], type, f"COPYSIGN({e.use(i.operands[1], type)},{e.use(i.operands[2], type)})")
+
+
+def emit_testp(e: Emitter, i: Instruction) -> None:
+    e.define(i.operands[0], "pred", f"TESTP({i.modifiers[0]!r},{e.use(i.operands[1], i.modifiers[-1])})")
+
+
+def comparison_text(e: Emitter, op: str, type: str, a, b) -> str:
+    """An expression for `a op b`, a predicate."""
+    x, y = e.use(a, type), e.use(b, type)
+    if type in ("f32", "f64"):
+        return f"FCMP_{op}({x},{y})"
+    if type == "pred":
+        raise e.unsupported()
+    op = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}.get(op, op)
+    return f"ICMP_{op}_{width_of(type)}_{type[0] == 's'}({x},{y})"
+
+
+EMIT = {"copysign": emit_copysign, "testp": emit_testp, "ex2": emit_one, "lg2": emit_one, "sin": emit_one, "cos": emit_one, "tanh": emit_one,
+        "rcp": emit_one, "rsqrt": emit_one, "sqrt": emit_one, "fma": emit_fma}  # fmt: skip
+
+__all__ = ["EMIT", "NAMES", "comparison_text", "full"]

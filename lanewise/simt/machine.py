@@ -1,0 +1,401 @@
+"""One launch: memory, specials, counters, the batches of blocks and the order in which they run."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import checks
+from .batch import Batch
+from .group import Group
+from .memory import MIDDLE, RANGE, SHARED_BASE, Allocation, GlobalMemory
+from .program import Code, Placed, Program
+from .values import f32, f64, i64, ndarray, u8, u16, u32, u64
+
+LANES = 16384  # lanes of a batch: fewer waste NumPy's call overhead, more fall out of the cache
+QUANTUM = 4096  # blocks of code a batch may run before another one gets its turn
+MAX_STEPS = 1 << 17  # blocks of code of the busiest warp: an endless loop stops within seconds
+SM_BLOCKS = 132 * 8  # blocks that may be resident at a time when some wait for others
+
+
+class Stop(Exception):
+    """The launch ends here: a trap, the step limit, a deadlock between blocks."""
+
+
+class Machine:
+    def __init__(self, program: Program, grid: tuple[int, int, int], block: tuple[int, int, int], shared_bytes: int, check: bool, schedule: int, max_steps: int | None):
+        self.program, self.grid, self.block, self.shared_bytes = program, grid, block, shared_bytes
+        self.check, self.schedule, self.max_steps = check, schedule, max_steps or MAX_STEPS
+        self.T = block[0] * block[1] * block[2]
+        self.W = (self.T + 31) // 32
+        self.blocks = grid[0] * grid[1] * grid[2]
+        self.shared_size = program.dynamic_offset + shared_bytes
+        self.memory = GlobalMemory()
+        self.params: dict[str, ndarray] = {}
+        self._parameters: dict[tuple, Any] = {}
+        self.counts: list[list[int]] = [[0, 0] for _ in program.sites]
+        self.executed: dict[int, tuple[list[int], list[int]]] = {}
+        self.sector_patterns: dict = {}
+        self.shared_patterns: dict = {}
+        self._rows: dict[bytes, int] = {}
+        self._specials: dict = {}
+        self.barriers = self.atomics = self.stores = self.clock = 0
+        self.divergent: dict[tuple[int, int], int] = {}
+        self.fresh_taint: ndarray | None = None
+        self.printed: list[str] = []
+        self.active: deque[Batch] = deque()
+        self.extents: dict[int, tuple[int, int]] = {}
+        self.shared_states: dict = {}  # chains of clean shared accesses: see checks.shared
+        self.argument_names: dict[str, str] = {}
+        self.by_argument: dict[str, Allocation] = {}
+        self.local_arrays: dict[str, tuple[str, tuple[int, ...] | None]] = {}
+        self.barrier_sites: dict[tuple[int, int], int] = {}
+        self.skips: dict = {}
+        self.atomic_sectors = self.steps = 0
+        self.source = ""
+        self.faults = checks.Faults(self)
+        self.init = checks.Initialised(self)
+        self.races = checks.GlobalRaces(self)
+        self.order = checks.Order(self)
+
+    # ------------------------------------------------------------------ what generated code asks
+
+    def parameter(self, name: str, offset: int, dtype) -> Any:
+        key = (name, offset, dtype)
+        got = self._parameters.get(key)
+        if got is None:
+            size = np.dtype(dtype).itemsize
+            value = self.params[name][offset : offset + size].view(dtype)[0]
+            got = self._parameters[key] = value if dtype in (f32, f64) else int(value)
+        return got
+
+    def special(self, g: Group, name: str):
+        base, _, axis = name.partition(".")
+        k = "xyz".find(axis) if axis else -1
+        if base == "tid":
+            return self._tid(g, k)
+        if base == "ntid":
+            return self.block[k]
+        if base == "nctaid":
+            return self.grid[k]
+        if base == "ctaid":
+            return self._ctaid(g, k)
+        if base == "laneid":
+            return _scalar((g.rows & 31).astype(u32)[:, None])
+        if base == "warpid":
+            return _scalar((g.rows >> 5).astype(u32)[:, None])
+        if base.startswith("lanemask_"):
+            lane = (g.rows & 31).astype(u64)[:, None]
+            one = u64(1) << lane
+            table = {"eq": one, "lt": one - u64(1), "le": 2 * one - u64(1), "gt": ~(2 * one - u64(1)), "ge": ~(one - u64(1))}
+            return _scalar((table[base[9:]] & u64(0xFFFFFFFF)).astype(u32))
+        fixed = {
+            "nwarpid": self.W, "smid": 0, "nsmid": 132, "gridid": 1, "dynamic_smem_size": self.shared_bytes, "is_explicit_cluster": 0,
+            "total_smem_size": self.program.static_shared + self.shared_bytes, "clusterid": 0, "cluster_ctaid": 0, "cluster_ctarank": 0, "cluster_nctaid": 1,
+            "cluster_nctarank": 1, "nclusterid": self.grid[k] if k >= 0 else 1,
+        }  # fmt: skip
+        if base == "clusterid":
+            return self._ctaid(g, k)
+        return fixed.get(base, 0)
+
+    def _tid(self, g: Group, k: int):
+        bx, by, _ = self.block
+        rows = g.rows
+        if self.block[k] == 1:
+            return 0
+        value = rows % bx if k == 0 else rows // bx % by if k == 1 else rows // (bx * by)
+        return _scalar(value.astype(u32)[:, None])
+
+    def _ctaid(self, g: Group, k: int):
+        if self.grid[k] == 1:
+            return 0
+        gx, gy, _ = self.grid
+        ids = g.batch.ids if g.cols is None else g.batch.ids[g.cols]
+        value = (ids % gx if k == 0 else ids // gx % gy if k == 1 else ids // (gx * gy)).astype(u32)
+        if (value == value[0]).all():
+            return int(value[0])
+        return value[None, :] if g.cols is None else value[:, None]
+
+    def intern_rows(self, rows: ndarray) -> int:
+        return self._rows.setdefault(rows.tobytes(), len(self._rows))
+
+    def compile(self, code: Code, pc: int) -> Callable:
+        run = code.run(pc)
+        while len(self.counts) < len(self.program.sites):
+            self.counts.append([0, 0])
+        return run
+
+    def executed_of(self, code: Code) -> tuple[list[int], list[int]]:
+        got = self.executed.get(code.number)
+        if got is None:
+            got = self.executed[code.number] = ([0] * len(code.blocks), [0] * len(code.blocks))
+        return got
+
+    def new_shared_check(self, batch: Batch):
+        return checks.SharedCheck(batch)
+
+    # ------------------------------------------------------------------ shared variables
+
+    def shared_variables(self) -> list[Placed]:
+        dynamic = [Placed(v.name, self.program.dynamic_offset, self.shared_bytes, True) for v in self.program.dynamic[:1]]
+        return [*self.program.shared.values(), *dynamic]
+
+    def knows_shared(self, iid: int) -> bool:
+        origin = self.program.sites[iid].origin
+        return origin is not None and any(v.name == origin or (v.extern and any(d.name == origin for d in self.program.dynamic)) for v in self.shared_variables())
+
+    def shared_extent(self, iid: int, low: int) -> tuple[int, int]:
+        """Offsets (from, to) of the variable that a shared access belongs to: by its provenance, else the one that holds `low`."""
+        got = self.extents.get(iid)
+        if got is not None:
+            return got
+        variables = self.shared_variables()
+        origin = self.program.sites[iid].origin
+        for v in variables:
+            if v.name == origin or (v.extern and any(d.name == origin for d in self.program.dynamic)):
+                got = self.extents[iid] = (v.offset, v.offset + v.size)
+                return got
+        for v in variables:
+            if v.offset <= low < v.offset + v.size:
+                return v.offset, v.offset + v.size
+        return SHARED_BASE, SHARED_BASE
+
+    def inside_shared(self, offsets: ndarray, total: int) -> ndarray:
+        """Which offsets lie in some shared variable."""
+        inside = np.zeros(len(offsets), bool)
+        for v in self.shared_variables():
+            inside |= (offsets >= v.offset) & (offsets + total <= v.offset + v.size)
+        return inside
+
+    def local_extent(self, g: Group, iid: int, low: int) -> tuple[int, int]:
+        """Offsets of the local array that an access belongs to."""
+        stack, code = g.stack, g.code
+        origin = self.program.sites[iid].origin
+        placed = code.locals.get(origin) if origin else None
+        if placed is not None:
+            return stack + placed.offset, stack + placed.offset + placed.size
+        return 0, stack + code.local_size
+
+    # ------------------------------------------------------------------ names for messages
+
+    def learn_names(self, signature, module, kernel: str) -> None:
+        """Arrays as the source declares them."""
+        arrays = signature.shared_arrays(module.source, kernel, module.defines)
+        self.faults.arrays = arrays
+        self.local_arrays = signature.local_arrays(module.source, kernel, module.defines)
+
+    def argument_name(self, origin: str | None) -> str | None:
+        return self.argument_names.get(origin.split("+")[0]) if origin else None
+
+    def source_line(self, line: int | None) -> str:
+        lines = self.source.splitlines()
+        return lines[line - 1] if line and line <= len(lines) else ""
+
+    def array_name(self, site) -> str | None:
+        """The array of a memory instruction as the source names it."""
+        if site.origin is None:
+            return None
+        return self.argument_name(site.origin) or self.faults.variable(site.origin)[0]
+
+    def local_name(self, site) -> str | None:
+        if len(self.local_arrays) == 1:
+            return next(iter(self.local_arrays))
+        text = self.source_line(site.line)
+        return next((name for name in self.local_arrays if name in text), None)
+
+    def print(self, text: str) -> None:
+        from .runtime import PRINT_LIMIT
+
+        if sum(map(len, self.printed[-1:])) + self._printed < PRINT_LIMIT:
+            self._printed += len(text)
+            self.printed.append(text)
+
+    _printed = 0
+
+    def extra_flops(self, i) -> int:
+        """Operations of a warp-wide matrix instruction."""
+        if i.opcode not in ("mma", "wmma"):
+            return 0
+        from .instructions import tensor
+
+        return tensor.flops(i)
+
+    # ------------------------------------------------------------------ events
+
+    def diverged(self, g: Group) -> None:
+        key = (g.code.number, g.pc)
+        self.divergent[key] = self.divergent.get(key, 0) + 1
+
+    def left(self, g: Group) -> None:
+        self.order.left(g)
+        self.steps = max(self.steps, g.steps)
+
+    def absent_lane(self, g: Group, index: int, absent: ndarray) -> None:
+        if self.check:
+            self.fresh_taint = absent
+
+    def tainted_run(self, code: Code, pc: int) -> Callable:
+        return checks.tainted_run(self, code, pc)
+
+    def step_limit(self, g: Group) -> None:
+        self.faults.step_limit(g)
+        raise Stop
+
+    def turns(self) -> list[ndarray]:
+        """Threads in the sets that run one after the other: all together, or (for other schedules) some warps before others."""
+        if self.schedule == 0 or self.W == 1:
+            return [np.arange(self.T)]
+        rng = np.random.default_rng(self.schedule)
+        warps = rng.permutation(self.W)
+        return [np.flatnonzero(np.isin(np.arange(self.T) >> 5, part)) for part in np.array_split(warps, min(3, self.W))]
+
+    # ------------------------------------------------------------------ running
+
+    def run(self) -> None:
+        ids = np.arange(self.blocks)
+        per = max(1, LANES // self.T)
+        if self.schedule:
+            ids = np.random.default_rng(self.schedule).permutation(self.blocks)
+            per = max(1, per // 2)
+        per = min(per, self.blocks)
+        per = -(-self.blocks // -(-self.blocks // per))  # batches of equal size
+        started = 0
+        resident = max(SM_BLOCKS, per)
+        local = self.program.main.local_size
+        # ex2 of −inf, overflow to inf, 0/0: no faults on a GPU
+        with np.errstate(all="ignore"):
+            while started < self.blocks or self.active:
+                if not self.active or (started < self.blocks and self._running < resident and self._round_over):
+                    self._round_over = False
+                    batch = Batch(self, ids[started : started + per])
+                    if local and not batch.local.reserve(local):
+                        self.faults.local_too_large(local)
+                        raise Stop
+                    started += per
+                    self.active.append(batch)
+                batch = self.active[0]
+                if batch.run(QUANTUM):
+                    self.active.remove(batch)
+                else:
+                    self.active.rotate(-1)
+                    self._round_over = True
+
+    _round_over = False
+
+    @property
+    def _running(self) -> int:
+        return sum(b.B for b in self.active)
+
+
+def _scalar(a: ndarray):
+    """A (1, 1) array as an int."""
+    return int(a[0, 0]) if a.size == 1 else a
+
+
+def clock(g: Group, name: str):
+    """A count that grows as the launch goes on; cycles of no real machine."""
+    now = g.batch.machine.clock * 32 + g.steps
+    return now if name in ("clock64", "globaltimer") else 0 if name.endswith("_hi") else now & 0xFFFFFFFF
+
+
+def leave_some(g: Group, p, how: Callable, next_pc: int) -> int:
+    """A predicated ret or exit."""
+    if p is True:
+        return how(g)
+    if p is False:
+        return next_pc
+    batch = g.batch
+    flat = g if p.shape[1] == 1 and g.cols is None else g.flattened()
+    mask = np.broadcast_to(p, g.shape).reshape(-1) if flat is not g else np.broadcast_to(p, (g.n, 1))[:, 0]
+    if mask.all():
+        return how(g)
+    if not mask.any():
+        return next_pc
+    going, staying = flat.taken(np.flatnonzero(mask)), flat.taken(np.flatnonzero(~mask), next_pc)
+    batch.replace(g, staying, going)
+    how(going)
+    return -1
+
+
+def branch_table(g: Group, index, table: tuple[int, ...]) -> int:
+    """brx.idx: one lane set after the other where they differ."""
+    from .values import Split
+
+    index = index.full() if index.__class__ is Split else index
+    if index.__class__ is int:
+        return table[index] if index < len(table) else -1
+    values = np.unique(index)
+    if len(values) == 1:
+        return table[int(values[0])]
+    batch = g.batch
+    flat = g if index.shape[1] == 1 else g.flattened()
+    full = np.broadcast_to(index, g.shape).reshape(-1) if flat is not g else np.broadcast_to(index, (g.n, 1))[:, 0]
+    batch.replace(g, *(flat.taken(np.flatnonzero(full == k), table[int(k)]) for k in values))
+    return -1
+
+
+def trap(g: Group) -> int:
+    g.batch.machine.faults.trapped(g)
+    raise Stop
+
+
+def call(g: Group, callee, args: tuple[str, ...], results: tuple[str, ...], next_pc: int) -> int:
+    from .runtime import BUILT_IN, call_built_in
+
+    machine = g.batch.machine
+    if callee.__class__ is not str:
+        target = callee
+        if target.__class__ is ndarray:
+            values = np.unique(target)
+            if len(values) > 1:
+                batch = g.batch
+                flat = g if target.shape[1] == 1 else g.flattened()
+                full = np.broadcast_to(target, g.shape).reshape(-1) if flat is not g else np.broadcast_to(target, (g.n, 1))[:, 0]
+                parts = [flat.taken(np.flatnonzero(full == k)) for k in values]
+                batch.replace(g, *parts)
+                for part, k in zip(parts, values, strict=True):
+                    following = call(part, int(k), args, results, next_pc)
+                    if following >= 0:
+                        part.pc = following
+                return -1
+            target = int(values[0])
+        name = machine.program.function_at(target)
+        if name is None:
+            machine.faults.bad_call(g, target)
+            raise Stop
+        callee = name
+    if callee in BUILT_IN:
+        return call_built_in(g, callee, args, results, next_pc)
+    return g.batch.call(g, callee, args, results, next_pc)
+
+
+def taint(g: Group, slot: int) -> None:
+    """The value just shuffled came, in some lanes, from a lane that isn't there."""
+    machine = g.batch.machine
+    if g.taint is None:
+        g.taint = {}
+    g.taint[slot] = machine.fresh_taint
+    machine.fresh_taint = None
+
+
+RUNTIME: dict[str, Any] = {
+    "BRANCH": lambda g, p, target, other: g.batch.branch(g, p, target, other),
+    "BRX": branch_table,
+    "RET": lambda g: g.batch.returns(g),
+    "EXIT": lambda g: g.batch.leave(g),
+    "TRAP": trap,
+    "LEAVE": leave_some,
+    "CALL": call,
+    "BARRIER": lambda g, *rest: g.batch.barrier(g, *rest),
+    "WARPSYNC": lambda g: g.batch.sync_warp(g),
+    "CLOCK": clock,
+    "TAINT": taint,
+    "ACQUIRE": lambda g, address: g.batch.machine.order.acquire(g, address),
+    "RELEASE": lambda g, address: g.batch.machine.order.release(g, address),
+    "FENCE": lambda g: g.batch.machine.order.fence(g),
+}
+
+__all__ = ["MIDDLE", "RANGE", "Allocation", "Machine", "Stop", "i64", "u8", "u16"]

@@ -1,0 +1,306 @@
+"""A kernel ready to run: its functions as blocks of Python, its variables laid out, its memory instructions numbered. Made once, launched often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from . import ptx
+from .blocks import Block, Graph, build
+from .codegen import Emitter, class_of, width_of
+from .memory import GUARD, SHARED_BASE
+from .ptx import Address, Function, Instruction, Module, Symbol
+
+_FUNCTIONS = 0x6100 << 40  # addresses of device functions
+
+
+@dataclass(slots=True)
+class Site:
+    """One memory instruction. `origin`: the variable or parameter its address comes from, as far as the PTX shows."""
+
+    number: int
+    kind: str  # "ld.global", "st.shared", "atom.global" …
+    instruction: Instruction
+    origin: str | None
+    function: str
+
+    @property
+    def line(self) -> int | None:
+        return self.instruction.line or None
+
+
+@dataclass(slots=True)
+class Placed:
+    """A shared or local variable and where it lies."""
+
+    name: str
+    offset: int
+    size: int
+    extern: bool = False
+
+
+@dataclass(eq=False)
+class Code:
+    """One function, compiled block by block as execution reaches it."""
+
+    program: Program
+    function: Function
+    graph: Graph
+    slot_types: list[str]
+    entry_params: frozenset[str]
+    locals: dict[str, Placed]
+    local_size: int
+    number: int
+    runs: list[Callable | None] = field(default_factory=list)
+    masks: list[Any] = field(default_factory=list)
+    params: dict[tuple[str, int], int] = field(default_factory=dict)
+
+    @property
+    def blocks(self) -> list[Block]:
+        return self.graph.blocks
+
+    def param_slot(self, name: str, offset: int) -> int:
+        return self.params[name, offset]
+
+    def address_of(self, name: str) -> tuple[str, int] | None:
+        """(space, address) of a variable or function."""
+        if name in self.locals:
+            return "local", self.locals[name].offset
+        return self.program.address_of(name)
+
+    def run(self, pc: int) -> Callable:
+        """The Python function of block `pc`."""
+        got = self.runs[pc]
+        if got is None:
+            emitter = ParamEmitter(self, self.blocks[pc])
+            text, constants = emitter.text()
+            scope = {**self.program.scope, **constants}
+            exec(compile(text, f"<{self.function.name} block {pc}>", "exec"), scope)
+            got = self.runs[pc] = scope[f"block_{pc}"]
+        return got
+
+    def mask(self, pc: int):
+        """What the member mask of a warp-wide block is: an int, or a function of the group."""
+        got = self.masks[pc]
+        if got is None:
+            from .instructions.warp import mask_operand
+
+            instruction = self.blocks[pc].instructions[0]
+            operand = mask_operand(instruction)
+            if operand is None:
+                got = 0xFFFFFFFF
+            elif isinstance(operand, ptx.Imm):
+                got = operand.value & 0xFFFFFFFF
+            else:
+                slot = self.graph.slots[operand.name]
+                got = lambda g: g.regs[slot]  # noqa: E731
+            self.masks[pc] = got
+        return got
+
+
+class ParamEmitter(Emitter):
+    """Parameters of calls live in slots, like registers."""
+
+    def define_param(self, address: Address, type: str, sources: tuple) -> None:
+        assert isinstance(address.base, Symbol)
+        for j, source in enumerate(sources):
+            slot = self.code.param_slot(address.base.name, address.base.offset + address.offset + j * width_of(type) // 8)
+            held = self.code.slot_types[slot]
+            value = self.use(source, type if width_of(type) >= 16 else "b16")
+            if class_of(type) != class_of(held):
+                value = {"f32": f"F32({value})", "f64": f"F64({value})"}.get(held) or f"B{width_of(held)}({value})"
+            self.loaded.add(slot)
+            self.written.add(slot)
+            self.lines.append(f"r{slot}={value}")
+
+    def taint_result(self, operand) -> None:
+        """Hook for values that came from absent lanes: the machine marks the slot of the result."""
+        slot = self.slot(operand.name)
+        self.lines.append(f"if g.batch.machine.fresh_taint is not None: TAINT(g,{slot})")
+
+
+class Program:
+    """An entry point of a PTX module with everything it can reach."""
+
+    def __init__(self, module: Module, entry: Function, addresses: dict[str, tuple[str, int]]):
+        from .instructions import NAMES
+        from .machine import RUNTIME
+
+        self.module, self.entry = module, entry
+        self.addresses = addresses  # .global and .const variables of the module
+        self.sites: list[Site] = []
+        self._site_at: dict[tuple[int, int], int] = {}
+        self.codes: dict[str, Code] = {}
+        self.scope: dict[str, Any] = {**NAMES, **RUNTIME, "__builtins__": __builtins__}
+        self.shared: dict[str, Placed] = {}
+        self.static_shared = 0
+        self.function_names: list[str] = []
+        self._lay_out_shared()
+        self.main = self.code(entry.name)
+        self.grains = _grains(self)
+
+    def names(self, more: dict[str, Any]) -> None:
+        self.scope.update(more)
+
+    # ------------------------------------------------------------------ layout
+
+    def _lay_out_shared(self) -> None:
+        """Static shared variables one after the other with guard zones between them, the dynamic ones (all at one address) last."""
+        self.main_body = ptx.body(self.module, self.entry)
+        used = [v for v in (*self.entry.variables, *self.module.variables.values()) if v.space == "shared"]
+        for function in self.module.functions.values():
+            if function is not self.entry and function.instructions is not None:
+                used += [v for v in function.variables if v.space == "shared"]
+        self.offset = SHARED_BASE
+        for variable in used:
+            if variable.size:
+                self._place_shared(variable)
+        self.dynamic = [v for v in used if not v.size]
+
+    def _place_shared(self, variable) -> None:
+        if variable.name in self.shared:
+            return
+        align = max(variable.align, 16)
+        self.offset = (self.offset + align - 1) // align * align
+        self.shared[variable.name] = Placed(variable.name, self.offset, variable.size)
+        self.static_shared = (self.static_shared + variable.align - 1) // variable.align * variable.align + variable.size
+        self.offset += variable.size + GUARD
+
+    @property
+    def dynamic_offset(self) -> int:
+        """Where dynamic shared memory starts: 1 KB aligned, as swizzled tiles want it."""
+        return (self.offset + 1023) // 1024 * 1024
+
+    def address_of(self, name: str) -> tuple[str, int] | None:
+        if name in self.shared:
+            return "shared", self.shared[name].offset
+        if any(v.name == name for v in self.dynamic):
+            return "shared", self.dynamic_offset
+        if name in self.addresses:
+            return self.addresses[name]
+        if name in self.module.functions:
+            return "function", self.function_address(name)
+        return None
+
+    def function_address(self, name: str) -> int:
+        if name not in self.function_names:
+            self.function_names.append(name)
+        return _FUNCTIONS + 16 * (self.function_names.index(name) + 1)
+
+    def function_at(self, address: int) -> str | None:
+        index = (address - _FUNCTIONS) // 16 - 1
+        return self.function_names[index] if 0 <= index < len(self.function_names) and address % 16 == 0 else None
+
+    # ------------------------------------------------------------------ functions
+
+    def code(self, name: str) -> Code:
+        got = self.codes.get(name)
+        if got is None:
+            got = self.codes[name] = self._compile(self.module.functions[name])
+        return got
+
+    def _compile(self, function: Function) -> Code:
+        body = ptx.body(self.module, function)
+        for variable in function.variables:
+            if variable.space == "shared" and variable.name not in self.shared and variable.size:
+                self._place_shared(variable)
+        graph = build(function, body)
+        types = ["b32"] * len(graph.slots)
+        for name, slot in graph.slots.items():
+            types[slot] = "pred" if name == "%cc" else function.registers.get(name, "b32")
+        types = [_plain_type(t) for t in types]
+        locals_: dict[str, Placed] = {}
+        size = 0
+        for variable in function.variables:
+            if variable.space == "local":
+                align = max(variable.align, 16)
+                size = (size + align - 1) // align * align
+                locals_[variable.name] = Placed(variable.name, size, variable.size)
+                size += variable.size
+        entry_params = frozenset(p.name for p in function.params) if function.entry else frozenset()
+        code = Code(self, function, graph, types, entry_params, locals_, (size + 15) // 16 * 16, len(self.codes))
+        _number_params(code, body)
+        code.runs = [None] * len(graph.blocks)
+        code.masks = [None] * len(graph.blocks)
+        if code.params:
+            extra = tuple(code.params.values())
+            for block in graph.blocks:
+                block.live_in_slots = (*block.live_in_slots, *extra)
+                block.live_out_slots = (*block.live_out_slots, *extra)
+        return code
+
+    def add_site(self, code: Code, index: int, kind: str) -> int:
+        key = (code.number, index)
+        got = self._site_at.get(key)
+        if got is None:
+            got = self._site_at[key] = len(self.sites)
+            origin = code.graph.provenance.get(index)
+            self.sites.append(Site(got, kind, code.graph.body[index], origin, code.function.name))
+        return got
+
+    def special(self, e: Emitter, name: str, type: str) -> str:
+        """An expression for a special register."""
+        name = name.lstrip("%")
+        if name == "WARP_SZ":
+            return "32"
+        if name in ("clock", "clock_hi", "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi"):
+            return f"CLOCK(g,{name!r})"
+        return f"g.special({name!r})"
+
+    def merged_loads(self) -> dict:
+        """Shared loads that ptxas joins into wider ones: site → what becomes of its (requests, wavefronts)."""
+        return {}
+
+    def reachable(self) -> list[Code]:
+        """Codes compiled so far; the entry first."""
+        return list(self.codes.values())
+
+
+def _plain_type(type: str) -> str:
+    """The declared type as one of pred, f32, f64, b16, b32, b64."""
+    if type in ("pred", "f32", "f64"):
+        return type
+    return f"b{max(width_of(type), 16)}"
+
+
+def _number_params(code: Code, body: list[Instruction]) -> None:
+    """A slot for every (parameter, offset) that calls and device functions pass values through."""
+    for i in body:
+        if i.opcode not in ("ld", "st") or not any(m.startswith("param") for m in i.modifiers):
+            continue
+        address = i.operands[1] if i.opcode == "ld" else i.operands[0]
+        if not isinstance(address, Address) or not isinstance(address.base, Symbol) or address.base.name in code.entry_params:
+            continue
+        type = i.modifiers[-1]
+        width = width_of(type)
+        count = len(i.operands[0].items) if i.opcode == "ld" and isinstance(i.operands[0], ptx.Vector) else len(i.operands[1].items) if i.opcode == "st" and isinstance(i.operands[1], ptx.Vector) else 1
+        for j in range(count):
+            key = (address.base.name, address.base.offset + address.offset + j * width // 8)
+            if key not in code.params:
+                code.params[key] = len(code.slot_types)
+                code.slot_types.append(_plain_type(type if type in ("f32", "f64") else f"b{max(width, 16)}"))
+
+
+def _grains(program: Program) -> dict[str, int]:
+    """Smallest access in bytes to global and to shared memory: what the race check counts in words of."""
+    sizes = {"global": 4, "shared": 4}
+    for function in program.module.functions.values():
+        if function.instructions is None:
+            continue
+        for i in function.instructions:
+            if i.opcode not in ("ld", "st", "atom", "red", "cp", "ldmatrix", "stmatrix"):
+                continue
+            width = min(max(width_of(i.modifiers[-1]) // 8, 1), 4) if i.modifiers[-1][-1:].isdigit() else 4
+            if any(m.startswith("shared") for m in i.modifiers):
+                sizes["shared"] = min(sizes["shared"], width)
+            elif not any(m.startswith(("local", "param", "const")) for m in i.modifiers):
+                sizes["global"] = min(sizes["global"], width)
+                if "global" not in i.modifiers:
+                    sizes["shared"] = min(sizes["shared"], width)
+    return sizes
+
+
+__all__ = ["Code", "Placed", "Program", "Site", "np"]

@@ -1,0 +1,145 @@
+"""After a launch: counters, counters by line, and the remarks that follow from them."""
+
+from __future__ import annotations
+
+from . import explain, remarks
+from .codegen import width_of
+from .counters import Counters
+from .machine import Machine
+from .ptx import Instruction
+from .report import LineCounters, Report
+
+
+def flops_of(i: Instruction) -> int:
+    """Floating-point operations of one lane."""
+    if not i.modifiers or i.modifiers[-1] not in ("f32", "f64", "f16", "f16x2", "bf16", "bf16x2"):
+        return 0
+    base = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1}.get(i.opcode, 0)
+    return base * (2 if i.modifiers[-1].endswith("x2") else 1)
+
+
+def summarise(report: Report, machine: Machine, stopped: bool) -> None:
+    c = report.counters
+    by_line = report.by_line
+
+    def at(line: int | None) -> LineCounters:
+        return by_line.setdefault(line or 0, LineCounters())
+
+    lanes_of_line: dict[int, int] = {}
+    total_lanes = 0
+    for code in machine.program.codes.values():
+        if code.number not in machine.executed:
+            continue
+        warps, lanes = machine.executed[code.number]
+        for block, w, n in zip(code.blocks, warps, lanes, strict=True):
+            if not w:
+                continue
+            for i in block.instructions:
+                line = at(i.line)
+                line.warp_instructions += w
+                lanes_of_line[i.line or 0] = lanes_of_line.get(i.line or 0, 0) + n
+                work = flops_of(i) * n
+                if work:
+                    line.flops += work
+                    c.flops += work
+                extra = machine.extra_flops(i)
+                if extra:
+                    line.flops += extra * w
+                    c.flops += extra * w
+            c.warp_instructions += w * len(block.instructions)
+            total_lanes += n * len(block.instructions)
+    if c.warp_instructions:
+        c.active_lane_ratio = total_lanes / (32 * c.warp_instructions)
+    for number, line in by_line.items():
+        if line.warp_instructions:
+            line.active_lane_ratio = lanes_of_line[number] / (32 * line.warp_instructions)
+    _memory(c, machine, at)
+    c.barriers, c.atomics = machine.barriers, machine.atomics
+    for (number, pc), times in machine.barrier_sites.items():
+        code = next(x for x in machine.program.codes.values() if x.number == number)
+        at(code.blocks[pc].instructions[0].line).barriers += times
+    c.global_bytes = 32 * (c.global_load_sectors + c.global_store_sectors + machine.atomic_sectors)
+    reads = writes = 0
+    for a in machine.memory.ranges.values():
+        if a.space == "global":
+            reads += int(a.read_sectors.sum()) if a.read_sectors is not None else 0
+            writes += int(a.write_sectors.sum()) if a.write_sectors is not None else 0
+    c.dram_read_bytes, c.dram_write_bytes = 32 * reads, 32 * writes
+    by_line.pop(0, None)
+    report.printed = "".join(machine.printed)
+    if machine.check:
+        if not stopped:
+            _unwritten(machine)
+        report.findings += machine.faults.found.values()
+        if not any(f.severity == "error" for f in report.findings):
+            _remarks(report, machine)
+    report.steps = machine.steps
+
+
+def _memory(c: Counters, machine: Machine, at) -> None:
+    merged = machine.program.merged_loads()
+    for site, (requests, units) in zip(machine.program.sites, machine.counts, strict=False):
+        if not requests:
+            continue
+        line = at(site.line)
+        kind, _, space = site.kind.partition(".")
+        if site.number in merged:
+            requests, units = merged[site.number](requests, units)
+        if space == "global" or (space == "generic" and kind in ("ld", "st")):
+            names = ("global_load_requests", "global_load_sectors") if kind == "ld" else ("global_store_requests", "global_store_sectors")
+        elif space == "shared":
+            names = ("shared_load_requests", "shared_load_wavefronts") if kind == "ld" else ("shared_store_requests", "shared_store_wavefronts")
+        else:
+            continue
+        if kind not in ("ld", "st"):
+            continue
+        for name, value in zip(names, (requests, units), strict=True):
+            setattr(c, name, getattr(c, name) + value)
+            setattr(line, name, getattr(line, name) + value)
+
+
+def _unwritten(machine: Machine) -> None:
+    import numpy as np
+
+    for a in machine.memory.ranges.values():
+        if not a.must_write or a.unset is None or not a.unset.any():
+            continue
+        size = len(a.data) // a.element
+        left = a.unset.reshape(-1)[: size * a.element].reshape(size, a.element).any(axis=1)
+        index = np.flatnonzero(left)
+        machine.faults.add(
+            explain.unwritten_output(array=a.name, first=int(index[0]), last=int(index[-1]), count=len(index), size=size, grid=machine.grid, block=machine.block, shape=a.shape)
+        )
+
+
+def _access_bytes(i: Instruction) -> int:
+    vector = next((int(m[1:]) for m in i.modifiers if m in ("v2", "v4")), 1)
+    return width_of(i.modifiers[-1]) // 8 * vector
+
+
+def _remarks(report: Report, machine: Machine) -> None:
+    """What is right but slow, from the counters of each memory instruction."""
+    add = machine.faults.__class__(machine)
+    for site, (requests, units) in zip(machine.program.sites, machine.counts, strict=False):
+        if not requests:
+            continue
+        kind, _, space = site.kind.partition(".")
+        size = _access_bytes(site.instruction)
+        access = "read" if kind == "ld" else "write"
+        if space in ("global", "generic") and kind in ("ld", "st"):
+            ideal = size * min(32, machine.T) / 32
+            if units > 2 * requests * max(ideal, 1) and units >= requests + 4:
+                add.add(remarks.uncoalesced(line=site.line, array=machine.array_name(site), sectors=units, requests=requests, ideal=max(ideal, 1), access=access, access_bytes=size))
+        elif space == "shared" and kind in ("ld", "st"):
+            ideal = max(size / 4, 1)
+            if units > 1.5 * requests * ideal:
+                add.add(remarks.bank_conflict(line=site.line, array=machine.array_name(site), wavefronts=units, requests=requests, ideal=ideal, access=access))
+        elif space == "local" and kind == "st":
+            add.add(remarks.local_memory(line=site.line, bytes=machine.program.main.local_size, array=machine.local_name(site)))
+    for (number, pc), times in machine.divergent.items():
+        code = next(x for x in machine.program.codes.values() if x.number == number)
+        line = next((i.line for i in reversed(code.blocks[pc].instructions) if i.line), None)
+        ratio = report.by_line[line].active_lane_ratio if line in report.by_line else 1.0
+        following = [report.by_line[n].active_lane_ratio for n in (line or 0, (line or 0) + 1) if n in report.by_line]
+        add.add(remarks.divergence(line=line, ratio=min([ratio, *following]), warps=times))
+    report.findings += add.found.values()
