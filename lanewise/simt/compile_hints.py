@@ -93,7 +93,7 @@ _SYNTAX = "look for a missing (, ), { or ; on this line or the one before."
 # Patterns on NVRTC's and clang's sentences, first match wins.
 TEXTS: list[tuple[str, str]] = [
     (
-        r"device-side kernel launch|kernel call to a global function",
+        r"device-side kernel launch|cudaConfigureCall|kernel call to a global function",
         "kernels are launched from Python, kernel(grid, block, args): leave <<<...>>> and main out of the source.",
     ),
     (
@@ -119,7 +119,7 @@ TEXTS: list[tuple[str, str]] = [
         "what is assigned to is const: write to another array, or drop the const.",
     ),
     (
-        r'from "const (?:dim3|uint3)"|type "const (?:dim3|uint3)"|from 'const lw_\w+'',
+        r'from "const (?:dim3|uint3)"|type "const (?:dim3|uint3)"|from .const lw_\w+',
         "it has three parts: write .x, .y or .z after it.",
     ),
     (
