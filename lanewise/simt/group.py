@@ -319,15 +319,14 @@ def _spread(v, n: int, B: int, type: str) -> ndarray:
 
 
 def dtype_of(type: str):
-    """The dtype of a register declared with this type."""
+    """The dtype of a register: pred, f32, f64, b16, b32 or b64."""
     if type == "pred":
         return np.bool_
     if type == "f32":
         return f32
     if type == "f64":
         return f64
-    width = int(type[1:].rstrip("x2") or 32) if type[1:3] != "16" else (32 if type.endswith("x2") else 16)
-    return UNSIGNED[width]
+    return UNSIGNED[int(type[1:])]
 
 
 def join_values(x, y, nx: int, ny: int, B: int, type: str, order):

@@ -136,7 +136,8 @@ def _remarks(report: Report, machine: Machine) -> None:
                 add.add(remarks.bank_conflict(line=site.line, array=machine.array_name(site), wavefronts=units, requests=requests, ideal=ideal, access=access))
         elif space == "local" and kind == "st":
             add.add(remarks.local_memory(line=site.line, bytes=machine.program.main.local_size, array=machine.local_name(site)))
-    for (number, pc), times in machine.divergent.items():
+    wasted = report.counters.active_lane_ratio is not None and report.counters.active_lane_ratio < 0.8 and machine.T >= 32
+    for (number, pc), times in machine.divergent.items() if wasted else ():
         code = next(x for x in machine.program.codes.values() if x.number == number)
         line = next((i.line for i in reversed(code.blocks[pc].instructions) if i.line), None)
         ratio = report.by_line[line].active_lane_ratio if line in report.by_line else 1.0
