@@ -21,7 +21,7 @@ ESSENTIALS = {
     "no-bounds-guard": [r"thread \(10,0,0\) of block \(0,0,0\) writes y\[10\]", r"line 3", r"10 elements", r"y\[10\.\.15\]", r"if \(i < n\)"],
     "block-too-large": [r"2048", r"1024"],
     "shared-over-48k": [r"65536|65,536", r"49152|49,152", r"max_dynamic_shared_size_bytes"],
-    "tile-edge-unset": [r"[ab]\[[01]\]\[[01]\]", r"shared", r"line 11", r"0 where there is no data"],
+    "tile-edge-unset": [r"[ab]\[[01]\]\[[01]\]", r"shared", r"line 10", r"0 where there is no data"],
     "tile-overwritten-early": [r"s\[\d+\]", r"line 5", r"line 7", r"__syncthreads\(\)", r"thread \(\d+,0,0\)"],
     "barrier-in-branch": [r"threads 0\.\.31", r"threads 32\.\.63", r"line 4", r"line 5", r"behind the if"],
     "plain-increment": [r"race on s ", r"line 5", r"atomicAdd"],
