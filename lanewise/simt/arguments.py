@@ -17,7 +17,7 @@ import numpy as np
 from . import c_types
 from .c_types import CType
 from .finding import Finding
-from .launch_types import Output
+from .launch_types import Output, Unset
 from .signature import Parameter
 
 
@@ -78,7 +78,7 @@ def check(
 
 def host_array(arg: Any) -> Any:
     """The array an argument stands for: out of an Output, and the NumPy buffer of a twin's array."""
-    arg = arg.array if isinstance(arg, Output) else arg
+    arg = arg.array if isinstance(arg, Output | Unset) else arg
     return getattr(arg, "device_array", arg)
 
 
@@ -121,7 +121,7 @@ def _one(slot: _Slot, arg: Any, device_arrays: bool) -> Finding | None:
             return None  # a structured array of one element is passed by value, as CuPy does
         if by_value:
             return _error(slot, f"an array came for a value: pass {_scalar_call(slot, '...')}")
-        return _array(slot, arg.array if isinstance(arg, Output) else arg, inner, device_arrays)
+        return _array(slot, arg.array if isinstance(arg, Output | Unset) else arg, inner, device_arrays)
     return _value(slot, inner)
 
 
