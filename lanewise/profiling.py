@@ -34,8 +34,8 @@ def profile(kernel: Any, grid: Any, block: Any, args: Sequence, shared_mem: int 
     copies = host_copies(args)
     marked = []
     for position, (arg, copy) in enumerate(zip(args, copies, strict=True)):
-        mask = arg._memory.mask(arg._host) if hasattr(arg, "_memory") else None
-        marked.append(simt.Output(copy) if position in places else copy if mask is None else simt.Unset(copy, mask))
+        flags = arg._memory.unset_bytes(arg._host) if hasattr(arg, "_memory") and arg.flags.c_contiguous else None
+        marked.append(simt.Output(copy) if position in places else copy if flags is None else simt.Unset(copy, flags))
     report = simulated.launch(grid, block, tuple(marked), shared_bytes=shared_mem)
     if report.ok and cp.backend == "gpu" and not isinstance(kernel, simt.Kernel):
         report.gpu_values_equal, report.gpu_message = _run_on_gpu(kernel, report, args, copies, shared_mem)

@@ -102,6 +102,8 @@ def test_module_functions_and_globals(xp):
     kernel((1,), (8,), (x,))
     assert x.get().tolist() == [20, 40, 60, 80, 20, 40, 60, 80]
     assert int(xp.ndarray((), xp.int32, module.get_global("launches"))) == 2
+    with pytest.raises(KeyError, match="the source has no __device__ or __constant__ variable 'tabel'"):
+        module.get_global("tabel")
 
 
 def test_name_expressions(xp):
@@ -253,7 +255,7 @@ def test_unset_is_given_back_what_the_launch_left(monkeypatch):
 
     def launch(grid, block, args, shared_bytes=0):
         seen.extend(args)
-        args[0].mask = np.isin(np.arange(8), [1, 5])
+        args[0].mask = np.repeat(np.isin(np.arange(8), [1, 5]), 4)
         return simt.Report("k", "", (1, 1, 1), (1, 1, 1))
 
     y = twin.empty(8, np.float32)

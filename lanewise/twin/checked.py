@@ -34,7 +34,6 @@ class RawKernel:
         )  # fmt: skip
         self.options = options
         self.__name__ = name
-        self._opted: int | None = None  # dynamic shared memory asked for beyond the default
         self._passed: set[tuple] = set()
 
     def __getattr__(self, name: str) -> Any:
@@ -52,7 +51,6 @@ class RawKernel:
     def max_dynamic_shared_size_bytes(self, size: int) -> None:
         with self._explained():
             self._gpu.max_dynamic_shared_size_bytes = size
-        self._opted = size
         self._passed.clear()
 
     def _explained(self) -> explained:
@@ -82,8 +80,10 @@ class RawKernel:
         found, _ = arguments.check(self.__name__, None, parameters, values, device_arrays=True)
         if not any(finding.severity == "error" for finding in found):
             arch = f"sm_{cupy.cuda.Device().compute_capability}"
+            static, allowed = gpu.shared_size_bytes, gpu.max_dynamic_shared_size_bytes
+            opted = allowed if static + allowed > launch_limits.DEFAULT_SHARED else None
             found = found + launch_limits.limits(
-                grid, block, gpu.shared_size_bytes, shared_mem, self._opted, arch, gpu.num_regs, gpu.max_threads_per_block
+                grid, block, static, shared_mem, opted, arch, gpu.num_regs, gpu.max_threads_per_block
             )  # fmt: skip
         simt.Report(self.__name__, self._code, grid, block, found).raise_if_faulty()
 
@@ -121,7 +121,10 @@ class RawModule:
 
     def get_global(self, name: str) -> Any:
         with explained(self.code, self.options, self.name_expressions):
-            return self._gpu.get_global(name)
+            try:
+                return self._gpu.get_global(name)
+            except cupy.cuda.driver.CUDADriverError as error:
+                raise KeyError(f"the source has no __device__ or __constant__ variable {name!r}") from error
 
 
 class explained:

@@ -48,6 +48,27 @@ class Memory:
         flags = np.ndarray(view.shape, bool, self.unset, self.offset(view), view.strides)
         return flags.copy() if flags.any() else None
 
+    def unset_bytes(self, view: np.ndarray) -> np.ndarray | None:
+        """One flag for each byte of a C-contiguous `view`, flat: True where nobody has set it. None when all are set."""
+        if self.unset is None or view.size == 0:
+            return None
+        if self.unset is True:
+            return np.ones(view.nbytes, bool)
+        start = self.offset(view)
+        flags = self.unset[start : start + view.nbytes]
+        return flags.copy() if flags.any() else None
+
+    def mark_bytes(self, view: np.ndarray, unset: np.ndarray) -> None:
+        """The bytes of a C-contiguous `view` whose flag is False are set now."""
+        if self.unset is None:
+            return
+        if self.unset is True:
+            self.unset = np.ones(self.root.nbytes, bool)
+        start = self.offset(view)
+        self.unset[start : start + view.nbytes] &= unset
+        if not self.unset.any():
+            self.unset = None
+
     def mark(self, view: np.ndarray, unset: np.ndarray | None = None) -> None:
         """The elements of `view` are set now, but for those where `unset` is True (they stay what they were)."""
         if self.unset is None or view.size == 0 or (unset is not None and unset.all()):

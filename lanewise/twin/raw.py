@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from lanewise import simt
+from lanewise.simt.gpus import blocks_by_registers
+from lanewise.simt.launch_limits import DEFAULT_SHARED
 from lanewise.twin.arguments import check_constructor, check_form
 from lanewise.twin.array import ndarray
 from lanewise.twin.memory import Memory, MemoryPointer
@@ -97,13 +99,14 @@ class RawKernel:
     @property
     def const_size_bytes(self) -> int:
         """`__constant__` memory of the module."""
-        return getattr(self._resources, "constant_bytes", 0)
+        return sum(variable.size for variable in self.kernel.module.parsed.variables.values() if variable.space == "const")
 
     @property
     def max_threads_per_block(self) -> int:
         """Threads a block can have: 1024, or less by `__launch_bounds__` or registers."""
-        fits = 65536 // max(-(-self.num_regs // 8) * 8 * 32, 1) * 32
-        return min(1024, fits, getattr(self.kernel, "max_threads_per_block", 1024))
+        bounds = self.kernel.program.entry.directives.get("maxntid")
+        most = int(np.prod(bounds)) if bounds else 1024
+        return next(threads for threads in range(most, 0, -32) if blocks_by_registers(self.num_regs, threads))
 
     @property
     def binary_version(self) -> int:
@@ -119,7 +122,8 @@ class RawKernel:
     @property
     def max_dynamic_shared_size_bytes(self) -> int:
         """Dynamic shared memory a launch may ask for; set it to go above 48 KB."""
-        return self.kernel.max_dynamic_shared_size_bytes
+        opted = self.kernel.max_dynamic_shared_size_bytes
+        return DEFAULT_SHARED - self.kernel.program.static_shared if opted is None else opted
 
     @max_dynamic_shared_size_bytes.setter
     def max_dynamic_shared_size_bytes(self, size: int) -> None:
@@ -136,17 +140,15 @@ def run(kernel: simt.Kernel, grid: tuple, block: tuple, args: Sequence, shared_m
         elif isinstance(arg, MemoryPointer):
             arg = ndarray(arg.mem.root.nbytes - arg.offset, "u1", arg)
         if isinstance(arg, ndarray):
-            mask = arg._memory.mask(arg._host)
-            if mask is None:
-                host_args.append(arg._host)
+            flags = arg._memory.unset_bytes(arg._host) if arg.flags.c_contiguous else None
+            if flags is None:
+                arg = arg._host
             else:
-                unset.append((arg, simt.Unset(arg._host, mask)))
-                host_args.append(unset[-1][1])
-        else:
-            host_args.append(arg)
+                unset.append((arg, arg := simt.Unset(arg._host, flags)))
+        host_args.append(arg)
     report = kernel.launch(grid, block, tuple(host_args), shared_bytes=shared_mem)
     for array, argument in unset:
-        array._memory.mark(array._host, argument.mask)
+        array._memory.mark_bytes(array._host, np.zeros(array.nbytes, bool) if argument.mask is None else argument.mask.view(bool))
     return report
 
 
@@ -202,7 +204,7 @@ class RawModule:
 
 @functools.lru_cache(maxsize=256)
 def _variable_memory(module: simt.Module, name: str) -> Memory:
-    return Memory(module.variable(name))
+    return Memory(module.variable(name).data)
 
 
 def tensor_map(*args, **kwargs):
