@@ -60,7 +60,8 @@ def summary(found: Sequence[Found]) -> str:
     if fatal:
         return f"Not ready: {fatal[0].name} first ({fatal[0].advice or fatal[0].text})"
     runs_on = "the GPU, checked by the simulator first" if any(line.name == "CuPy" and line.state == "ok" for line in found) else "the simulator"
-    return f"Ready: kernels run on {runs_on}. Next: `lanewise lab`."
+    first = "lanewise start ch01a" if any(line.name == "JupyterLab" and line.state == "lack" for line in found) else "lanewise lab"
+    return f"Ready: kernels run on {runs_on}. Next: `{first}`."
 
 
 def _safely(check: Callable[[], Found]) -> Found:

@@ -138,7 +138,7 @@ def works():
 
 def pip(extras):
     """Install the package with `extras` into .venv and show one line a download. Raises SystemExit with pip's reason if it fails."""
-    command = [str(venv_python()), "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
+    command = [str(venv_python()), "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--retries", "3"]
     run([*command, "--editable", "%s[%s]" % (ROOT, ",".join(extras))], "pip", show=download_line)
 
 
@@ -147,6 +147,8 @@ def download_line(line):
     found = re.match(r"\s*Downloading (\S+?)-(\d[^-]*)-\S+ \(([\d.]+) (\wB)\)", line)
     if found and (found.group(4) == "MB"):
         return "%s %s, %s MB" % (found.group(1).split("/")[-1].replace("_", "-"), found.group(2), found.group(3))
+    if "Retrying" in line:
+        return "the network does not answer, trying again"
     if line.startswith("Installing collected packages"):
         return "all here, unpacking %d packages" % (line.count(",") + 1)
     return None

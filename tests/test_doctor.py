@@ -106,7 +106,9 @@ def test_on_macos_clang_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_no_jupyter_is_no_obstacle(monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, "jupyterlab")
-    assert doctor.jupyter().state == "lack" and not doctor.jupyter().fatal
+    found = doctor.jupyter()
+    assert found.state == "lack" and not found.fatal
+    assert doctor.summary([found]) == "Ready: kernels run on the simulator. Next: `lanewise start ch01a`."
 
 
 def test_a_work_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

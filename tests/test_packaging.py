@@ -256,6 +256,7 @@ def test_the_driver_is_asked_without_cupy(driver: Driver | None, found: tuple[in
         ("  Downloading six-1.17.0-py2.py3-none-any.whl (11 kB)", None),
         ("Installing collected packages: a, b, c", "all here, unpacking 3 packages"),
         ("Requirement already satisfied: numpy", None),
+        ("WARNING: Retrying (Retry(total=2, connect=None)) after connection broken by ...", "the network does not answer, trying again"),
     ],
 )
 def test_progress_is_one_line_a_download(line: str, shown: str | None) -> None:
