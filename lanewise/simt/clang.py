@@ -29,6 +29,8 @@ _FLAGS = (
     *("-fgpu-flush-denormals-to-zero", "-ffp-contract=fast"),
     # NVRTC never joins neighbouring scalars into vectors in its PTX.
     *("-fno-slp-vectorize", "-fno-vectorize"),
+    # Short loops over a thread's own array must be unrolled whole, or the array moves from registers to local memory.
+    *("-mllvm", "-unroll-threshold=1500"),
 )
 # Options of NVRTC without a meaning here: they change how machine code is made, not what the kernel says.
 _IGNORED = re.compile(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
-from lanewise.simt import clang, compilers, nvrtc, ptx
+from lanewise import simt
+from lanewise.simt import clang, nvrtc, ptx
 from lanewise.simt.errors import CompileError
 
 KERNELS = sorted((Path(__file__).parents[2] / "kernels").glob("*.cu"))
@@ -172,13 +174,10 @@ def test_a_missing_wheel_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_compiler_is_chosen_by_argument_environment_and_platform(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LANEWISE_COMPILER", raising=False)
-    monkeypatch.setattr(compilers.sys, "platform", "linux")
-    assert (compilers.choose(), compilers.choose("clang")) == ("nvrtc", "clang")
-    monkeypatch.setattr(compilers.sys, "platform", "darwin")
-    assert compilers.choose() == "clang"
-    monkeypatch.setenv("LANEWISE_COMPILER", "nvrtc")
-    assert (compilers.choose(), compilers.choose("clang")) == ("nvrtc", "clang")
-    with pytest.raises(ValueError, match="unknown compiler 'gcc': take 'nvrtc' or 'clang'"):
-        compilers.choose("gcc")
-    assert compilers.compile(ADD, compiler="clang").approximate
-    assert not compilers.compile(ADD).approximate
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert (simt.compile(ADD).approximate, simt.compile(ADD, compiler="clang").approximate) == (False, True)
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert (simt.compile(ADD).approximate, simt.compile(ADD, compiler="nvrtc").approximate) == (True, False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("LANEWISE_COMPILER", "clang")
+    assert simt.compile(ADD).approximate
