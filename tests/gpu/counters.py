@@ -90,7 +90,7 @@ def profile(metrics: list[str]) -> tuple[list[Reading], list[str]]:
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
             errors = [] if done.returncode == 0 else [f"Nsight Compute ended with {done.returncode}: {(done.stdout + done.stderr)[-500:]}"]
-            errors += [line for line in done.stderr.splitlines() if "doesn't compile" in line]
+            errors += [line for line in done.stderr.splitlines() if "doesn't compile" in line]  # the driver's own sentences
         except subprocess.TimeoutExpired:
             errors = [f"Nsight Compute took longer than {LIMIT_S} s"]
         names = launched.read_text(encoding="utf-8").splitlines() if launched.exists() else []

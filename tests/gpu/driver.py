@@ -21,7 +21,11 @@ def main(launched: str) -> None:
             except Exception as error:
                 print(f"{case.name}: doesn't compile: {str(error)[:200]}", file=sys.stderr)
                 continue
-            device.start(case)
+            try:
+                device.start(case)
+            except Exception as error:  # the context is lost: what was read so far still counts
+                print(f"{case.name}: doesn't compile or run: {str(error)[:200]}", file=sys.stderr)
+                break
             print(case.name, file=file, flush=True)
 
 

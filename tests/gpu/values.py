@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from families.case import Case
 
 HERE = Path(__file__).resolve().parent
+AT_A_TIME = max(1, min(4, (os.cpu_count() or 1) // 2))  # processes: most of the time goes into compiling
 SILENCE_S = 60  # a child that finishes no case for so long is ended
 
 
@@ -27,9 +30,10 @@ class Outcome:
 
 def run(cases: list[Case]) -> list[Outcome]:
     """Every case once. A case that ends its process is `failed` (or ok, where that is its purpose), and the others still run."""
-    left = [case.name for case in cases if not case.faulty]
-    groups = [left] + [[case.name] for case in cases if case.faulty]
-    return [outcome for group in groups for outcome in _group(group)]
+    right = [case.name for case in cases if not case.faulty]
+    groups = [right[k::AT_A_TIME] for k in range(AT_A_TIME)] + [[case.name] for case in cases if case.faulty]
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        return [outcome for outcomes in pool.map(_group, groups) for outcome in outcomes]
 
 
 def _group(names: list[str]) -> list[Outcome]:

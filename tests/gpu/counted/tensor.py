@@ -163,6 +163,10 @@ def halves(seed, *shape):
     return np.random.default_rng(seed).integers(-4, 5, shape).astype(np.float16)
 
 
+def bits(seed, *shape):
+    return halves(seed, *shape).view(np.uint16)
+
+
 WMMA = """
 #include <mma.h>
 using namespace nvcuda;
@@ -224,9 +228,9 @@ CASES += [
         name="tensor.tensor_matmul",
         source=MATMUL,
         entry="tensor_matmul",
-        args=lambda: [halves(4, 64, 128), halves(5, 128, 64), np.zeros((64, 64), np.float32), np.int32(128)],
+        args=lambda: [bits(4, 64, 128), bits(5, 128, 64), np.zeros((64, 64), np.float32), np.int32(128)],
         outputs=(2,),
-        expect=lambda a, b, *_: [a.astype(np.float32) @ b.astype(np.float32)],
+        expect=lambda a, b, *_: [a.view(np.float16).astype(np.float32) @ b.view(np.float16).astype(np.float32)],
     ),
     Case(
         name="tensor.wmma_tiles",
