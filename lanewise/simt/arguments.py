@@ -117,7 +117,7 @@ def _one(slot: _Slot, arg: Any, device_arrays: bool) -> Finding | None:
         return _error(slot, f"simt.Output holds {_what(inner)}: it must hold an array")
     if is_array(inner):
         by_value = slot.pointer is False
-        if by_value and isinstance(inner, np.ndarray) and inner.size == 1 and inner.dtype.kind == "V" and inner.dtype.itemsize == slot.size:
+        if by_value and isinstance(inner, np.ndarray) and inner.size == 1 and inner.dtype.kind == "V" and slot.size in (None, inner.dtype.itemsize):
             return None  # a structured array of one element is passed by value, as CuPy does
         if by_value:
             return _error(slot, f"an array came for a value: pass {_scalar_call(slot, '...')}")

@@ -50,6 +50,11 @@ class GPU:
     sms: int
 
     @property
+    def arch(self) -> str:
+        """What to compile for: on Hopper with the instructions that are its alone."""
+        return f"sm_{self.capability}{'a' if self.capability == 90 else ''}"
+
+    @property
     def limits(self) -> Limits:
         return LIMITS[self.capability]
 

@@ -52,15 +52,23 @@ def limits(
     if threads > MAX_THREADS:
         shown = "" if threads == shape[0] else f" ({' x '.join(map(str, shape))})"
         found.append(f"a block may have {MAX_THREADS} threads, not {threads}{shown}: use smaller blocks and more of them")
-    elif max_threads is not None and threads > max_threads:
-        found.append(f"the kernel promises at most {max_threads} threads in a block by __launch_bounds__, not {threads}: use smaller blocks or raise the bound")
-    found += _shared(static_shared, dynamic_shared, max_dynamic, arch)
-    if registers is not None and threads <= MAX_THREADS and blocks_by_registers(registers, threads) < 1:
+    elif registers is not None and blocks_by_registers(registers, threads) < 1:
         found.append(
             f"{threads} threads of {registers} registers each need more than the 65536 registers of an SM: "
             f"use smaller blocks, or __launch_bounds__({threads}) so that the compiler takes fewer"
         )
+    elif max_threads is not None and threads > max_threads:
+        found.append(f"the kernel promises at most {max_threads} threads in a block by __launch_bounds__, not {threads}: use smaller blocks or raise the bound")
+    found += _shared(static_shared, dynamic_shared, max_dynamic, arch)
     return [_refused(text) for text in found]
+
+
+def registers_matter(threads: int, declared: int) -> bool:
+    """Whether it is worth asking ptxas for the registers before a launch of `threads` threads a block.
+
+    `declared`: 32-bit registers that the PTX declares (64-bit ones count twice). ptxas seldom needs more than that and a few.
+    """
+    return blocks_by_registers(min(255, declared + 16), threads) < 1
 
 
 def _shape(name: str, value: Any) -> str | None:

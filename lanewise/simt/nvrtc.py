@@ -62,7 +62,12 @@ def cubin(
     source: str, arch: str = "sm_90a", options: tuple[str, ...] = (), names: tuple[str, ...] = (), kernels: Path | str | None = None
 ) -> tuple[bytes, str]:
     """The machine code ptxas makes of `source` for `arch`, as ELF bytes, and the log."""
-    return _cubin(source, arch, tuple(options), tuple(names), str(kernels or KERNELS))
+    return _cubin(source, arch, tuple(options), tuple(names), str(kernels or KERNELS))[:2]
+
+
+def lowered_names(source: str, arch: str = "sm_90a", options: tuple[str, ...] = (), names: tuple[str, ...] = ()) -> dict[str, str]:
+    """Name expression → mangled name, as in the machine code that `cubin` gives for the same arguments."""
+    return _cubin(source, arch, tuple(options), tuple(names), str(KERNELS))[2]
 
 
 @functools.lru_cache(maxsize=128)
@@ -75,10 +80,9 @@ def _compile(source: str, arch: str, options: tuple[str, ...], names: tuple[str,
 
 
 @functools.lru_cache(maxsize=32)
-def _cubin(source: str, arch: str, options: tuple[str, ...], names: tuple[str, ...], kernels: str) -> tuple[bytes, str]:
+def _cubin(source: str, arch: str, options: tuple[str, ...], names: tuple[str, ...], kernels: str) -> tuple[bytes, str, dict[str, str]]:
     digits, options = split_arch(arch, options)
-    blob, log, _ = _run(source, f"sm_{digits}", options, names, kernels, "CUBIN")
-    return blob, log
+    return _run(source, f"sm_{digits}", options, names, kernels, "CUBIN")
 
 
 def split_arch(arch: str, options: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
@@ -215,7 +219,7 @@ def _load() -> ctypes.CDLL:
                 # NVRTC asks for its built-ins by bare name: load the wheel's first, or one of another toolkit might answer.
                 for builtins in sorted(file.parent.glob("nvrtc-builtins*.dll" if sys.platform == "win32" else "libnvrtc-builtins.so.*")):
                     if ".alt." not in builtins.name:
-                        ctypes.CDLL(str(builtins), ctypes.RTLD_GLOBAL)
+                        ctypes.CDLL(str(builtins))
                 library = ctypes.CDLL(str(file))
             except OSError:
                 raise CompileError(f"NVRTC could not be loaded from its wheel: install it anew, {INSTALL} --force-reinstall") from None

@@ -55,9 +55,14 @@ class Occupancy:
 
 
 def resources(source: str, kernel: str, arch: str = "sm_90a", options: tuple[str, ...] = (), names: tuple[str, ...] = ()) -> Resources:
-    """What ptxas reports for `kernel` (its name in the PTX). Raises CompileError and KernelNotFound."""
-    _, log = nvrtc.cubin(source, arch, (*options, "--ptxas-options=-v"), names)
+    """What ptxas reports for `kernel`: its name in the PTX, or one of the name expressions in `names`.
+
+    An `-arch` among `options` wins over `arch`. Raises CompileError and KernelNotFound.
+    """
+    options = (*options, "--ptxas-options=-v")
+    _, log = nvrtc.cubin(source, arch, options, names)
     found = parse_log(log)
+    kernel = nvrtc.lowered_names(source, arch, options, names).get(kernel, kernel)
     if kernel not in found:
         raise KernelNotFound(not_found(kernel, list(found), source))
     return found[kernel]

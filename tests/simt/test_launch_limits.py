@@ -91,6 +91,13 @@ def test_48_kb_are_free_and_raising_the_limit_opens_more() -> None:
     assert len(limits(1, 32, 0, 32 * 1024, max_dynamic=16 * 1024)) == 1
 
 
+def test_registers_are_asked_for_only_where_they_could_be_too_many() -> None:
+    assert not launch_limits.registers_matter(256, 1000)  # 256 threads of 255 registers fit
+    assert not launch_limits.registers_matter(1024, 40)
+    assert launch_limits.registers_matter(1024, 60)
+    assert launch_limits.registers_matter(512, 200)
+
+
 def test_several_reasons_are_all_told() -> None:
     assert [f.message.split(": ")[1][:8] for f in limits(0, 0)] == ["grid.x i", "block.x "]
 

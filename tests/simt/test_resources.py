@@ -58,6 +58,12 @@ def test_a_register_cap_is_passed_on() -> None:
     assert resources(SOURCE, "table", options=("--maxrregcount=16",)).registers <= max(16, min(free, 24))
 
 
+def test_an_instance_of_a_template_is_found_by_its_name_expression() -> None:
+    source = "template <int N> __global__ void pad(float* x) { __shared__ float s[N]; s[threadIdx.x] = x[0]; __syncthreads(); x[1] = s[threadIdx.x ^ 1]; }"
+    sizes = [resources(source, name, names=("pad<32>", "pad<64>")).static_shared for name in ("pad<32>", "pad<64>", "_Z3padILi32EEvPf")]
+    assert sizes == [128, 256, 128]
+
+
 def test_unknown_kernels_and_too_much_static_shared_memory() -> None:
     with pytest.raises(KernelNotFound, match='there is no kernel "tiles", did you mean "tile"'):
         resources(SOURCE, "tiles")

@@ -134,6 +134,19 @@ def test_carriage_returns_and_byte_order_mark_change_nothing() -> None:
     assert signature.shared_arrays(source, "k") == {"s": ("int", (4,))}
 
 
+pieces = st.lists(
+    st.sampled_from(["//", "/*", "*/", '"', "'", "\\", "\n", "\r\n", "#define N 1", "__global__ void k(int n)", "{", "}", "(", ";", 'R"(', ')"', "x"])
+)
+
+
+@given(pieces.map("".join))
+def test_whatever_the_text_lines_stay_and_nothing_is_raised(text: str) -> None:
+    assert signature.blank(text).count("\n") == text.count("\n")
+    signature.parse(text)
+    signature.shared_arrays(text, "k")
+    signature.constant_arrays(text)
+
+
 names = st.from_regex(r"[a-z_][a-z0-9_]{0,6}", fullmatch=True).map(lambda name: f"p_{name}")
 elements = st.sampled_from(["float", "int", "unsigned int", "double", "__half", "float4", "unsigned char", "long long", "bool"])
 spaces = st.sampled_from([" ", "  ", "\n", "\t", " /* , */ ", " // ) {\n"])
