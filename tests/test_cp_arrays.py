@@ -299,6 +299,11 @@ def test_numpy_arrays_do_not_mix(xp, name):
         MIXED[name](xp, xp.ones((4, 4), xp.float32), np.ones((4, 4), np.float32))
 
 
+def test_allclose_compares_with_the_host(xp):
+    assert bool(xp.allclose(xp.asarray(ROW), ROW)) and not bool(xp.allclose(xp.asarray(ROW), ROW + 1))
+    assert xp.isclose(xp.asarray(ROW), ROW).get().all()
+
+
 def test_lists_do_not_mix(xp):
     with pytest.raises(TypeError, match=r"Unsupported type <class 'list'>"):
         xp.exp([1.0, 2.0])

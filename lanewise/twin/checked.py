@@ -30,7 +30,7 @@ class RawKernel:
         self._code = code  # without the folder of kernels/*.cuh that CuPy's options get
         self._gpu = _ready or cupy.RawKernel(
             code, name, with_kernels_folder(options), backend, translate_cucomplex=translate_cucomplex,
-            enable_cooperative_groups=enable_cooperative_groups, jitify=jitify,
+            enable_cooperative_groups=enable_cooperative_groups, **({"jitify": True} if jitify else {}),  # deprecated in CuPy
         )  # fmt: skip
         self.options = options
         self.__name__ = name

@@ -90,15 +90,21 @@ def copyto(dst, src, casting="same_kind", where=None) -> None:
     dst._memory.mark(dst._host, None if where is None else ~np.broadcast_to(mask, dst.shape))
 
 
-def _allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """numpy.allclose as a 0-d device array; one of the two may be a NumPy array, as in CuPy."""
-    from lanewise.twin.creation import asarray
+def _comparison(function):
+    """allclose and isclose: one of the two may be a NumPy array, as in CuPy."""
 
-    return call(np.allclose, (asarray(a), asarray(b), rtol, atol, equal_nan), {})
+    def close(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+        from lanewise.twin.creation import asarray
+
+        return call(function, (asarray(a), asarray(b), rtol, atol, equal_nan), {})
+
+    close.__name__, close.__doc__ = function.__name__, f"numpy.{function.__name__} as a device array; NumPy arrays are taken, too."
+    return close
 
 
 HOST_TAKING = {
-    "allclose": _allclose,
+    "allclose": _comparison(np.allclose),
+    "isclose": _comparison(np.isclose),
     "ndim": _host_shape(np.ndim), "shape": _host_shape(np.shape), "size": _host_shape(np.size),
     "result_type": _result_type, "can_cast": _can_cast, "copyto": copyto,
     "may_share_memory": lambda a, b: np.may_share_memory(a._host, b._host),

@@ -41,6 +41,7 @@ def host_index(array, index: Any) -> tuple:
 
 
 def _host_part(part: Any) -> Any:
+    """One part of an index: int, slice, NumPy array, None or Ellipsis."""
     from lanewise.twin.array import ndarray
 
     if part is None or part is Ellipsis:
@@ -50,7 +51,8 @@ def _host_part(part: Any) -> Any:
     if isinstance(part, ndarray):
         part = part._host
     elif np.isscalar(part) and not isinstance(part, (bool, np.bool_)):
-        return int(part)  # type: ignore[arg-type]  CuPy takes 1.0 as 1
+        number: Any = part
+        return int(number)  # CuPy takes 1.0 as 1
     elif isinstance(part, (list, tuple)):
         part = np.asarray([item._host if isinstance(item, ndarray) else item for item in part])
         if part.size == 0:

@@ -24,7 +24,7 @@ ATTRIBUTES = (
 @functools.lru_cache(maxsize=64)
 def compiled(code: str, options: tuple[str, ...], names: tuple[str, ...]) -> simt.Module:
     """The module of this text; equal texts share one, and with it their `__device__` variables, as in CuPy."""
-    return simt.compile(code, options=options, **({"names": names} if names else {}))
+    return simt.compile(code, options=options, names=names)
 
 
 class RawKernel:
