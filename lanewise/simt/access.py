@@ -283,10 +283,11 @@ def store_generic(g, iid: int, address, values: tuple, dtype, size: int, counted
 class SharedPattern:
     """What is known about one set of shared addresses, the same in every block: worked out once."""
 
-    __slots__ = ("key", "offsets", "low", "high", "aligned", "loads", "stores", "duplicates", "_steps")
+    __slots__ = ("key", "offsets", "low", "high", "aligned", "loads", "stores", "duplicates", "range")
 
     def __init__(self, key: int, offsets, rows: ndarray, total: int):
         self.key, self.offsets = key, offsets
+        self.range = None  # words of the race check, see checks.shared
         if offsets.__class__ is int:
             self.low = self.high = offsets
             self.aligned = not offsets & (total - 1)

@@ -47,11 +47,13 @@ class Batch:
         self.shared = SharedMemory(machine.shared_size, self.B)
         self.local = LocalMemory(self.T, self.B)
         self.exited = np.zeros((self.T, self.B), bool)
+        self.last_pc = np.full((self.T, self.B), -1)  # block in which each thread that has left did its last work
         self.arrived: dict[int, ndarray] = {}  # bar.arrive: barrier → threads per block
         self.time = 1  # counts barriers and warp barriers: what the race check orders accesses by
         self.last_sync = 1
         self.warp_sync: ndarray | None = None  # time of each thread's last __syncwarp of its whole warp
         self.partial_syncs: list[tuple[int, ndarray]] = []  # (time, threads × blocks that took part): masks and named barriers
+        self.fences: ndarray | None = None  # time of each thread's last fence: see checks.order
         self.shared_check = machine.new_shared_check(self)
         self.groups: list[Group] = []
         self.picks = 0
@@ -71,7 +73,7 @@ class Batch:
         done = 0
         while done < quantum:
             if not self.groups:
-                return True
+                break
             g = self._next()
             if g is None:
                 self._stuck()
@@ -97,12 +99,15 @@ class Batch:
                 following = run(g)
                 if following < 0:
                     break
+                g.came_from = pc
                 pc = g.pc = following
                 if g.steps > limit:
                     machine.step_limit(g)
                 if not alone or done >= quantum:
                     break
             machine.clock += 1
+        if not self.groups and self.machine.check:
+            self.shared_check.finish()
         return not self.groups
 
     def _next(self) -> Group | None:
@@ -217,11 +222,13 @@ class Batch:
         """Take over the given blocks of `source` (which may be this batch)."""
         groups = source.groups
         ids, exited = source.ids[columns], source.exited[:, columns]
+        self.last_pc = source.last_pc[:, columns]
         shared, local = source.shared.columns(columns), source.local.columns(columns)
         arrived = {k: v[columns] for k, v in source.arrived.items()}
         warp_sync = None if source.warp_sync is None else source.warp_sync[:, columns] if source.warp_sync.shape[1] > 1 else source.warp_sync
         partial = [(t, m[:, columns] if m.shape[1] > 1 else m) for t, m in source.partial_syncs]
         check = source.shared_check.columns(self, columns)
+        self.fences = None if source.fences is None else source.fences[:, :, columns]
         self.time, self.last_sync, self.picks = source.time, source.last_sync, source.picks
         old_b = source.B
         new_groups = []
@@ -243,13 +250,17 @@ class Batch:
 
     def leave(self, g: Group) -> int:
         """The lanes of this group have finished the kernel."""
-        if g.cols is None:
-            self.exited[g.rows] = True
-        else:
-            self.exited[g.rows, g.cols] = True
+        where = g.rows if g.cols is None else (g.rows, g.cols)
+        self.exited[where] = True
+        self.last_pc[where] = g.came_from if self._only_returns(g) else g.pc
         self.machine.left(g)
         self.groups.remove(g)
         return -1
+
+    def _only_returns(self, g: Group) -> bool:
+        """Whether the group stands at a block that does nothing but leave the kernel."""
+        instructions = g.code.blocks[g.pc].instructions
+        return not g.frames and instructions[0].opcode in ("ret", "exit") and instructions[0].predicate is None
 
     def call(self, g: Group, name: str, args: tuple[str, ...], results: tuple[str, ...], next_pc: int) -> int:
         """Enter a device function: its parameters' slots get what the caller stored."""
@@ -290,6 +301,8 @@ class Batch:
             mask = mask(g)
         if g.whole and mask.__class__ is int and mask == 0xFFFFFFFF:
             return True
+        for other in [x for x in self.groups if x is not g and x.waits == "" and self._only_returns(x)]:
+            self.leave(other)  # nothing keeps them: they don't count as missing
         missing, outside = self._missing(g, mask)
         if outside is not None and self.machine.check:
             self.machine.faults.outside_mask(g, pc, mask, outside)

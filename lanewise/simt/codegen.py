@@ -186,8 +186,9 @@ class Emitter:
         self.lines.append(f"{gp},{ix}=SUB(g,{p})")
         return gp, ix
 
-    def text(self) -> tuple[str, dict[str, Any]]:
-        """Python source of the block's function and the constants it needs."""
+    def text(self, marked: bool = False) -> tuple[str, dict[str, Any]]:
+        """Python source of the block's function and the constants it needs. `marked`: the version that follows values from absent lanes."""
+        from .checks import taint
         from .instructions import EMIT
 
         ended = False
@@ -196,12 +197,19 @@ class Emitter:
             emit = EMIT.get(instruction.opcode)
             if emit is None:
                 raise self.unsupported()
+            self.marked = marked
+            if marked:
+                taint.before(self, instruction)
             ended = bool(emit(self, instruction))
+            if marked and not ended:
+                taint.after(self, instruction)
         tail: list[str] = []
         if ended:
             tail.append(self.lines.pop())
         live_out = set(self.block.live_out_slots)
         self.lines += [f"R[{slot}]=r{slot}" for slot in sorted(self.written) if slot in live_out]
+        if marked:
+            self.lines.append(f"TEND(g,{self.constant(frozenset(live_out))})")
         if not ended:
             tail.append(f"return {self.block.index + 1}")
         body = "\n ".join([*self.lines, *tail])

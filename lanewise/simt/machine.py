@@ -53,7 +53,8 @@ class Machine:
         self.by_argument: dict[str, Allocation] = {}
         self.local_arrays: dict[str, tuple[str, tuple[int, ...] | None]] = {}
         self.barrier_sites: dict[tuple[int, int], int] = {}
-        self.skips: dict = {}
+        self.absent_source: tuple = (None, "", {})
+        self.known_shared = self.used_shared = self.stored_shared = None  # see checks.shared.SharedCheck.finish
         self.atomic_sectors = self.steps = 0
         self.source = ""
         self.faults = checks.Faults(self)
@@ -124,9 +125,13 @@ class Machine:
 
     def compile(self, code: Code, pc: int) -> Callable:
         run = code.run(pc)
+        self.extend_counts()
+        return run
+
+    def extend_counts(self) -> None:
+        """Compiling a block may have numbered further memory instructions."""
         while len(self.counts) < len(self.program.sites):
             self.counts.append([0, 0])
-        return run
 
     def executed_of(self, code: Code) -> tuple[list[int], list[int]]:
         got = self.executed.get(code.number)
@@ -233,9 +238,14 @@ class Machine:
         self.order.left(g)
         self.steps = max(self.steps, g.steps)
 
-    def absent_lane(self, g: Group, index: int, absent: ndarray) -> None:
-        if self.check:
-            self.fresh_taint = absent
+    def absent_lane(self, g: Group, index: int, absent: ndarray, lanes: ndarray) -> None:
+        """A shuffle read lanes that don't take part; `lanes` are the lane numbers wanted."""
+        if not self.check:
+            return
+        self.fresh_taint = absent
+        where = np.argwhere(absent)
+        wanted = {int(g.rows[r]): int(lanes[r, min(c, lanes.shape[1] - 1)]) for r, c in where[::-1]}
+        self.absent_source = (g.code.graph.body[index].line or None, self.faults.warp_operation(g, g.pc), wanted)
 
     def tainted_run(self, code: Code, pc: int) -> Callable:
         return checks.tainted_run(self, code, pc)
@@ -377,11 +387,12 @@ def taint(g: Group, slot: int) -> None:
     machine = g.batch.machine
     if g.taint is None:
         g.taint = {}
-    g.taint[slot] = machine.fresh_taint
+    g.taint[slot] = machine.fresh_taint | g.taint.get(slot, False)
     machine.fresh_taint = None
 
 
 RUNTIME: dict[str, Any] = {
+    **checks.TAINT_NAMES,
     "BRANCH": lambda g, p, target, other: g.batch.branch(g, p, target, other),
     "BRX": branch_table,
     "RET": lambda g: g.batch.returns(g),
@@ -395,7 +406,7 @@ RUNTIME: dict[str, Any] = {
     "TAINT": taint,
     "ACQUIRE": lambda g, address: g.batch.machine.order.acquire(g, address),
     "RELEASE": lambda g, address: g.batch.machine.order.release(g, address),
-    "FENCE": lambda g: g.batch.machine.order.fence(g),
+    "FENCE": lambda g, scope="gpu": g.batch.machine.order.fence(g, scope),
 }
 
 __all__ = ["MIDDLE", "RANGE", "Allocation", "Machine", "Stop", "i64", "u8", "u16"]

@@ -57,6 +57,7 @@ class Code:
     runs: list[Callable | None] = field(default_factory=list)
     masks: list[Any] = field(default_factory=list)
     params: dict[tuple[str, int], int] = field(default_factory=dict)
+    tainted_runs: dict[int, Callable] = field(default_factory=dict)
 
     @property
     def blocks(self) -> list[Block]:
@@ -75,12 +76,21 @@ class Code:
         """The Python function of block `pc`."""
         got = self.runs[pc]
         if got is None:
-            emitter = ParamEmitter(self, self.blocks[pc])
-            text, constants = emitter.text()
-            scope = {**self.program.scope, **constants}
-            exec(compile(text, f"<{self.function.name} block {pc}>", "exec"), scope)
-            got = self.runs[pc] = scope[f"block_{pc}"]
+            got = self.runs[pc] = self._made(pc, False)
         return got
+
+    def tainted(self, pc: int) -> Callable:
+        """The version of block `pc` that follows values from absent lanes."""
+        got = self.tainted_runs.get(pc)
+        if got is None:
+            got = self.tainted_runs[pc] = self._made(pc, True)
+        return got
+
+    def _made(self, pc: int, marked: bool) -> Callable:
+        text, constants = ParamEmitter(self, self.blocks[pc]).text(marked)
+        scope = {**self.program.scope, **constants}
+        exec(compile(text, f"<{self.function.name} block {pc}>", "exec"), scope)
+        return scope[f"block_{pc}"]
 
     def mask(self, pc: int):
         """What the member mask of a warp-wide block is: an int, or a function of the group."""
@@ -116,9 +126,13 @@ class ParamEmitter(Emitter):
             self.written.add(slot)
             self.lines.append(f"r{slot}={value}")
 
-    def taint_result(self, operand) -> None:
-        """Hook for values that came from absent lanes: the machine marks the slot of the result."""
+    def taint_result(self, operand, source, mode: str, b: str, c: str) -> None:
+        """After a shuffle: the machine marks the result where it came from an absent lane; earlier marks move with their values."""
+        if operand is None:
+            return
         slot = self.slot(operand.name)
+        if self.marked and hasattr(source, "name"):
+            self.lines.append(f"TSHFL(g,{slot},{self.slot(source.name)},{mode!r},{b},{c})")
         self.lines.append(f"if g.batch.machine.fresh_taint is not None: TAINT(g,{slot})")
 
 

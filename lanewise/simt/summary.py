@@ -70,7 +70,7 @@ def summarise(report: Report, machine: Machine, stopped: bool) -> None:
     if machine.check:
         if not stopped:
             _unwritten(machine)
-        report.findings += machine.faults.found.values()
+        report.findings += _without_consequences(list(machine.faults.found.values()))
         if not any(f.severity == "error" for f in report.findings):
             _remarks(report, machine)
     report.steps = machine.steps
@@ -112,6 +112,12 @@ def _unwritten(machine: Machine) -> None:
         )
 
 
+def _without_consequences(findings: list) -> list:
+    """A read that came too early because of a race is unset only by chance of the order: the race is the cause."""
+    raced = {(f.array, line) for f in findings if f.kind == "race" for line in (f.line, f.other.line if f.other else None)}
+    return [f for f in findings if f.kind != "uninitialised-read" or (f.array, f.line) not in raced]
+
+
 def _access_bytes(i: Instruction) -> int:
     vector = next((int(m[1:]) for m in i.modifiers if m in ("v2", "v4")), 1)
     return width_of(i.modifiers[-1]) // 8 * vector
@@ -136,11 +142,47 @@ def _remarks(report: Report, machine: Machine) -> None:
                 add.add(remarks.bank_conflict(line=site.line, array=machine.array_name(site), wavefronts=units, requests=requests, ideal=ideal, access=access))
         elif space == "local" and kind == "st":
             add.add(remarks.local_memory(line=site.line, bytes=machine.program.main.local_size, array=machine.local_name(site)))
-    wasted = report.counters.active_lane_ratio is not None and report.counters.active_lane_ratio < 0.8 and machine.T >= 32
-    for (number, pc), times in machine.divergent.items() if wasted else ():
-        code = next(x for x in machine.program.codes.values() if x.number == number)
-        line = next((i.line for i in reversed(code.blocks[pc].instructions) if i.line), None)
-        ratio = report.by_line[line].active_lane_ratio if line in report.by_line else 1.0
-        following = [report.by_line[n].active_lane_ratio for n in (line or 0, (line or 0) + 1) if n in report.by_line]
-        add.add(remarks.divergence(line=line, ratio=min([ratio, *following]), warps=times))
+    _divergence(report, machine, add)
+    _shared_remarks(report, machine, add)
     report.findings += add.found.values()
+
+
+def _divergence(report: Report, machine: Machine, add) -> None:
+    """Branches that split warps and have work on both sides, where idle lanes cost the launch something."""
+    ratio = report.counters.active_lane_ratio
+    if ratio is None or ratio > 0.9 or machine.T < 32:
+        return
+    for (number, pc), times in machine.divergent.items():
+        code = next(x for x in machine.program.codes.values() if x.number == number)
+        block = code.blocks[pc]
+        warps, _ = machine.executed[number]
+        sides = [s for s in block.successors if s != block.join and code.blocks[s].instructions[0].opcode not in ("ret", "exit")]
+        if len(sides) < 2 or not all(warps[s] for s in sides):
+            continue
+        lanes = min(machine.executed[number][1][s] / (32 * warps[s]) for s in sides)
+        line = next((i.line for i in reversed(block.instructions) if i.line), None)
+        add.add(remarks.divergence(line=line, ratio=lanes, warps=times))
+
+
+def _shared_remarks(report: Report, machine: Machine, add) -> None:
+    import numpy as np
+
+    program = machine.program
+    names = [v.name for v in program.dynamic if any(v.name in i.text for i in program.main.graph.body)]
+    if len(names) > 1:
+        plain = tuple(machine.faults.variable(n)[0] for n in names)
+        lines = [k for k, text in enumerate(machine.source.splitlines(), 1) if "extern" in text and "__shared__" in text]
+        add.add(remarks.aliased_shared(arrays=plain, line=lines[1] if len(lines) > 1 else None))
+    if machine.known_shared is None:
+        return
+    grain = program.grains["shared"]
+    unread = machine.known_shared & ~machine.used_shared
+    for v in machine.shared_variables():
+        part = np.flatnonzero(unread[v.offset // grain : (v.offset + v.size + grain - 1) // grain])
+        if not len(part):
+            continue
+        name, element, dims = machine.faults.variable(v.name)
+        elements = np.unique(part * grain // element)
+        site = int(machine.stored_shared[v.offset // grain + part[0]])
+        line = program.sites[site].line if 0 <= site < len(program.sites) else None
+        add.add(remarks.unused_shared(array=name, index=int(elements[0]), elements=len(elements), line=line, dims=None if dims and 0 in dims else dims))

@@ -7,6 +7,6 @@ from .initialised import Initialised
 from .order import Order
 from .races import GlobalRaces
 from .shared import SharedCheck
-from .taint import tainted_run
+from .taint import TAINT_NAMES, tainted_run
 
-__all__ = ["Faults", "GlobalRaces", "Initialised", "Order", "SharedCheck", "tainted_run"]
+__all__ = ["Faults", "GlobalRaces", "Initialised", "Order", "SharedCheck", "TAINT_NAMES", "tainted_run"]

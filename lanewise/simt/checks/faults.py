@@ -240,7 +240,7 @@ class Faults:
 
     # ------------------------------------------------------------------ warps
 
-    def _warp_operation(self, g: Group, pc: int) -> str:
+    def warp_operation(self, g: Group, pc: int) -> str:
         i = g.code.blocks[pc].instructions[0]
         line = self.machine.source_line(i.line)
         import re
@@ -271,7 +271,7 @@ class Faults:
             return
         thread, block = self.lane(g, 0)
         mask, active = self._mask_and_active(g)
-        self.add(explain.warp_mask(line=self.pc_line(g), thread=thread, block=block, operation=self._warp_operation(g, g.pc), mask=mask, active=active, count=1))
+        self.add(explain.warp_mask(line=self.pc_line(g), thread=thread, block=block, operation=self.warp_operation(g, g.pc), mask=mask, active=active, count=1))
 
     def outside_mask(self, g: Group, pc: int, mask, outside: ndarray) -> None:
         index = int(np.flatnonzero(outside.ravel())[0])
@@ -279,7 +279,7 @@ class Faults:
         value, active = self._mask_and_active(g)
         self.add(
             explain.warp_mask(
-                line=self.pc_line(g), thread=thread, block=block, operation=self._warp_operation(g, pc), mask=value, active=active,
+                line=self.pc_line(g), thread=thread, block=block, operation=self.warp_operation(g, pc), mask=value, active=active,
                 next_step="The mask must name every lane that executes it, this one included.",
             )
         )  # fmt: skip
@@ -291,7 +291,7 @@ class Faults:
 
     def barrier_completed(self, batch, id: int, waiting: list[Group], everyone: bool) -> None:
         """Threads of one block met at barriers on different lines, or some had skipped it."""
-        places = sorted({(id_of_code(g), g.pc) for g in waiting})
+        places = {(g.code.number, g.pc) for g in waiting}
         if len(places) > 1:
             lines = [self.pc_line(g) for g in waiting]
             if len(set(lines)) > 1 or None in lines:
@@ -303,13 +303,13 @@ class Faults:
             return
         if not everyone or not batch.exited.any():
             return
-        skipped = [(r, came) for r, came in batch.machine.skips.get(id_of_batch(batch), []) if came > waiting[0].pc]
-        if skipped:
-            rows = sorted({int(r) for rows, _ in skipped for r in rows})
+        skipped = batch.exited & (batch.last_pc > waiting[0].pc)  # they ran code behind the barrier and have gone
+        if skipped.any():
+            column = int(np.flatnonzero(skipped.any(axis=0))[0])
             self.add(
                 explain.barrier_divergence(
-                    lines=[self.pc_line(waiting[0])], threads=[sorted({int(r) for g in waiting for r in g.rows})], block=self.block(int(batch.ids[0])),
-                    thread=self.thread(int(waiting[0].rows[0])), left=rows,
+                    lines=[self.pc_line(waiting[0])], threads=[sorted({int(r) for g in waiting for r in g.rows})], block=self.block(int(batch.ids[column])),
+                    thread=self.thread(int(waiting[0].rows[0])), left=np.flatnonzero(skipped[:, column]).tolist(),
                 )
             )  # fmt: skip
 
@@ -335,14 +335,6 @@ class Faults:
                 next_step="Let every thread of the block reach the same barrier.", thread=self.thread(threads[0]),
             )
         )  # fmt: skip
-
-
-def id_of_code(g: Group) -> int:
-    return g.code.number
-
-
-def id_of_batch(batch) -> int:
-    return id(batch)
 
 
 def _on(line: int | None) -> str:

@@ -1,8 +1,10 @@
 """Happens-before through atomics and fences: locks, flags, "last block done".
 
-A thread releases by a fence followed by an atomic (or volatile) write, and acquires by an atomic (or volatile) read. What a thread knows:
-for each other block, all its accesses before some barrier time, and for single threads all accesses before some time of theirs.
-Kept only for threads that take part, which are few.
+A thread releases what it knows by an atomic (or volatile) write after a fence, and acquires it by an atomic (or volatile) read of the same word.
+Knowledge is a table: for each block, up to which time the accesses of each of its threads are known to have happened. A block barrier joins what the
+threads of a block know. A fence counts as a tick of the batch's time, so that an access after it isn't released with those before it.
+
+Reading a flag is taken to be an acquire even without a fence behind it, and whatever the value: this errs on the quiet side.
 """
 
 from __future__ import annotations
@@ -11,32 +13,126 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..values import Split, ndarray
+from ..memory import LOCAL_WINDOW, RANGE, SHARED_WINDOW
+from ..values import Split, i64, ndarray, u64
 
 if TYPE_CHECKING:
     from ..batch import Batch
     from ..group import Group
     from ..machine import Machine
+    from .races import Access
+
+Knowledge = dict[int, ndarray]  # block → for each thread the time before which its accesses are known
 
 
 class Order:
-    active = False
-
     def __init__(self, machine: Machine):
         self.machine = machine
+        self.active = False  # somebody has released something
+        self.released: dict[tuple, tuple[Knowledge, Knowledge]] = {}  # word → (for everybody, for threads of the same block)
+        self.known: dict[int, Knowledge] = {}  # thread → what it has acquired since its block's last barrier
+        self.known_to_block: dict[int, Knowledge] = {}
 
-    def fence(self, g: Group) -> None: ...
+    # ------------------------------------------------------------------ events
 
-    def release(self, g: Group, address) -> None: ...
+    def fence(self, g: Group, scope: str = "gpu") -> None:
+        batch = g.batch
+        if batch.fences is None:
+            batch.fences = np.zeros((2, batch.T, batch.B), i64)  # [0]: device-wide fences, [1]: fences of any scope
+        batch.time += 1
+        where = (slice(None) if scope != "cta" else slice(1, 2), g.rows) if g.cols is None else (slice(None) if scope != "cta" else slice(1, 2), g.rows, g.cols)
+        batch.fences[where] = batch.time
 
-    def acquire(self, g: Group, address) -> None: ...
+    def release(self, g: Group, address) -> None:
+        batch = g.batch
+        if batch.fences is None or not self.machine.check:
+            return
+        rows, columns, places = self._lanes(g, address)
+        for row, column, place in zip(rows, columns, places, strict=True):
+            wide, near = (self._bounds(batch.fences[k, :, column], int(row), batch.last_sync) for k in (0, 1))
+            block = int(batch.ids[column])
+            thread = block * batch.T + int(row)
+            key = self._key(int(place), block)
+            everybody, neighbours = self.released.setdefault(key, ({}, {}))
+            if wide is not None:
+                self.active = True
+                _join(everybody, {block: wide})
+                for knowledge in (self.known.get(thread), self.known_to_block.get(block)):
+                    if knowledge:
+                        _join(everybody, knowledge)
+            if near is not None:
+                self.active = True
+                _join(neighbours, {block: near})
 
-    def barrier(self, batch: Batch) -> None: ...
+    def acquire(self, g: Group, address) -> None:
+        if not self.active:
+            return
+        batch = g.batch
+        rows, columns, places = self._lanes(g, address)
+        for row, column, place in zip(rows, columns, places, strict=True):
+            block = int(batch.ids[column])
+            got = self.released.get(self._key(int(place), block))
+            if got is None:
+                continue
+            mine = self.known.setdefault(block * batch.T + int(row), {})
+            _join(mine, got[0])
+            if block in got[1]:
+                _join(mine, {block: got[1][block]})
+
+    def barrier(self, batch: Batch) -> None:
+        """What one thread of a block knows, all know now."""
+        if not self.known:
+            return
+        blocks = set(batch.ids.tolist())
+        for thread in [t for t in self.known if t // batch.T in blocks]:
+            _join(self.known_to_block.setdefault(thread // batch.T, {}), self.known.pop(thread))
 
     def left(self, g: Group) -> None: ...
 
-    def before(self, old, new, batch: Batch) -> bool:
+    # ------------------------------------------------------------------ the question
+
+    def before(self, old: Access, new: Access, batch: Batch) -> bool:
+        """Whether the access `old` is known to thread `new.thread`."""
+        if not self.active:
+            return False
+        T = batch.T
+        block, row = divmod(old.thread, T)
+        for knowledge in (self.known.get(new.thread), self.known_to_block.get(new.thread // T)):
+            if knowledge is not None and block in knowledge and knowledge[block][row] > old.time:
+                return True
         return False
 
+    # ------------------------------------------------------------------ parts
 
-__all__ = ["Order", "Split", "ndarray", "np"]
+    @staticmethod
+    def _bounds(fences: ndarray, row: int, last_sync: int) -> ndarray | None:
+        """What a release by thread `row` of a block publishes of its block; None without a fence."""
+        mine = int(fences[row])
+        if mine >= last_sync:  # a fence since the last barrier: all the block did before that barrier, and what I did before the fence
+            bounds = np.full(len(fences), last_sync if last_sync > 1 else 0, i64)
+            bounds[row] = mine
+            return bounds
+        bounds = np.where(fences < last_sync, fences, 0)  # each thread's own fence, then the barrier
+        return bounds if bounds.any() else None
+
+    @staticmethod
+    def _key(place: int, block: int) -> tuple:
+        """A word's name: shared memory is another one in each block."""
+        if place < 1 << 32:
+            return block, place
+        if place >> RANGE in (SHARED_WINDOW >> RANGE, LOCAL_WINDOW >> RANGE):
+            return block, place & (1 << RANGE) - 1
+        return (place,)
+
+    @staticmethod
+    def _lanes(g: Group, address) -> tuple[ndarray, ndarray, ndarray]:
+        address = address.full() if address.__class__ is Split else address
+        places = np.broadcast_to(address, g.shape).ravel() if address.__class__ is ndarray else np.full(g.shape, address, u64).ravel()
+        rows = np.repeat(g.rows, g.batch.B) if g.cols is None else g.rows
+        columns = np.tile(np.arange(g.batch.B), g.n) if g.cols is None else g.cols
+        return rows, columns, places
+
+
+def _join(mine: Knowledge, more: Knowledge) -> None:
+    for block, bounds in list(more.items()):
+        mine[block] = np.maximum(mine[block], bounds) if block in mine else bounds

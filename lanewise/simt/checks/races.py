@@ -210,7 +210,8 @@ def reads_and_writes(machine: Machine, site: int, other: int) -> bool:
     if other >= len(sites) or sites[site].line is None or sites[site].line != sites[other].line:
         return False
     here = [s for s in sites if s.line == sites[site].line and s.origin == sites[site].origin]
-    return any(s.kind.startswith("ld") for s in here) and any(s.kind.startswith("st") for s in here)
+    loads = [s for s in here if s.kind.startswith("ld")]
+    return len(loads) == 1 and any(s.kind.startswith("st") for s in here)
 
 
 def ordered_in_block(batch, a: int, b: int, column: int, time: int) -> bool:

@@ -89,10 +89,12 @@ class SharedCheck:
     def read(self, g: Group, iid: int, p: SharedPattern, total: int) -> None:
         if p.key not in self.known_reads:
             self._first_read(g, iid, p, total)
+        self.used[self._range_of(p, total)] = True
         self._follow("read", g, iid, p, total, None, 0)
 
     def write(self, g: Group, iid: int, p: SharedPattern, total: int, values: tuple, size: int) -> None:
         self._follow("write", g, iid, p, total, values, size)
+        self.used[self._range_of(p, total)] = False
         if (iid, p.key) not in self.known_writes:
             self.known_writes.add((iid, p.key))  # type: ignore[arg-type]
             index = self._range(p.offsets, total)
@@ -103,6 +105,22 @@ class SharedCheck:
         if p.key not in self.known_reads:
             self._first_read(g, iid, p, total, "atomic")
         self._follow("atomic", g, iid, p, total, None, 0)
+
+    def _range_of(self, p: SharedPattern, total: int):
+        if p.range is None:
+            p.range = self._range(p.offsets, total)
+        return p.range
+
+    def finish(self) -> None:
+        """The batch has ended: what was set and never read since."""
+        m = self.machine
+        known = self.known if self.known.ndim == 1 else self.known.any(axis=1)
+        if m.known_shared is None:
+            m.known_shared, m.used_shared, m.stored_shared = known.copy(), self.used.copy(), self.stored_at.copy()
+        else:
+            m.known_shared |= known
+            m.used_shared |= self.used
+            m.stored_shared = np.maximum(m.stored_shared, self.stored_at)
 
     def _range(self, offsets, total: int):
         """Word numbers of an access, for all its words."""
@@ -116,7 +134,6 @@ class SharedCheck:
 
     def _first_read(self, g: Group, iid: int, p: SharedPattern, total: int, access: str = "read") -> None:
         index = self._range(p.offsets, total)
-        self.used[index] = True
         known = self.known[index]
         if np.all(known):
             self.known_reads.add(p.key)
@@ -166,7 +183,7 @@ class SharedCheck:
                 return
             self._replay()
             clean = self._record(access, g, iid, p, total, self.batch.time, values, size, True)
-            if clean:
+            if clean and not self.machine.order.active:
                 following = states[self.state, key] = len(states) + 1
                 self.state = following
                 self.path[key] = (access, g, iid, p, total, self.batch.time)
@@ -324,12 +341,19 @@ class SharedCheck:
             return True
         lanes = np.flatnonzero(bad)
         batch = self.batch
-        if batch.warp_sync is not None or batch.partial_syncs:
+        order = self.machine.order
+        if batch.warp_sync is not None or batch.partial_syncs or order.active:
             keep = []
             for k in lanes:
                 a, b = unpack(int(old[k])), unpack(int(tags[k]))
-                if not ordered_in_block(batch, a.thread, b.thread, 0 if columns is None else int(columns[k]), a.time):
-                    keep.append(k)
+                column = 0 if columns is None else int(columns[k])
+                if ordered_in_block(batch, a.thread, b.thread, column, a.time):
+                    continue
+                if order.active:
+                    first = int(batch.ids[column]) * batch.T
+                    if order.before(a._replace(thread=first + a.thread), b._replace(thread=first + b.thread), batch):
+                        continue
+                keep.append(k)
             lanes = np.array(keep, int)
         if not len(lanes):
             return True

@@ -108,7 +108,8 @@ def shuffle(g, mode: str, a, b, c, mask, pc: int):
         out = a
     if not complete:
         out = np.where(absent, u32(0xFFF5A5A5), out)
-        g.batch.machine.absent_lane(g, pc, absent)
+        if pc >= 0:
+            g.batch.machine.absent_lane(g, pc, absent, j)
     return out, inside
 
 
@@ -181,10 +182,11 @@ def emit_shfl(e: Emitter, i: Instruction) -> None:
     mode = next(m for m in i.modifiers if m in ("up", "down", "bfly", "idx"))
     first, second = d.items if isinstance(d, Vector) else (d, None)
     t = e.temporary()
-    e.line(f"{t}=SHFL(g,{mode!r},{e.use(a, 'b32')},{e.use(b, 'u32')},{e.use(c, 'u32')},{e.use(mask, 'b32')},{e.index})")
+    lane, clamp = e.use(b, "u32"), e.use(c, "u32")
+    e.line(f"{t}=SHFL(g,{mode!r},{e.use(a, 'b32')},{lane},{clamp},{e.use(mask, 'b32')},{e.index})")
     e.define(first, "b32", f"{t}[0]")
     e.define(second, "pred", f"{t}[1]")
-    e.taint_result(first)
+    e.taint_result(first, a, mode, lane, clamp)
 
 
 def emit_vote(e: Emitter, i: Instruction) -> None:
