@@ -115,7 +115,8 @@ def execute(course: Course, key: Key, notebook: Any) -> None:
         tags = cell.metadata.get("tags", [])
         if "nbval-raises-exception" in tags:
             cell.metadata["tags"] = [*tags, "raises-exception"]
-    client = NotebookClient(notebook, timeout=CELL_SECONDS, kernel_name="python3", resources={"metadata": {"path": str(course.chapters_dir)}})
+    where = {"metadata": {"path": str(course.chapters_dir)}}
+    client = NotebookClient(notebook, timeout=CELL_SECONDS, kernel_name="python3", resources=where, extra_arguments=["--log-level=ERROR"])
     with tempfile.TemporaryDirectory(prefix="lanewise-") as temporary:
         folders = {"LANEWISE_WORK": f"{temporary}/work", "IPYTHONDIR": f"{temporary}/ipython"}
         path = os.pathsep.join([str(course.root), *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -70,7 +70,10 @@ def check(
     def launcher(case: Case, launch: Launch, args: list[Any], schedule: int) -> Any:
         return kernel.launch(launch.grid, launch.block, args, launch.shared_bytes, schedule=schedule, max_steps=case.max_steps)
 
-    outcomes = list(_run_cases(exercise, launcher, seed, schedules))
+    try:
+        outcomes = list(_run_cases(exercise, launcher, seed, schedules))
+    except simt.Unsupported as error:  # met on the way, in a part that is read only when it runs
+        return _verdict(exercise, text, [], Failure("unsupported", str(error), named_line(str(error))))
     failure = next((outcome.failure for outcome in outcomes if outcome.failure is not None), None)
     if failure is None or failure.kind == "over-budget":
         on_gpu = _on_gpu(exercise, text, seed, progress)

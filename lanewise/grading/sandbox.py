@@ -39,6 +39,7 @@ class _Heard:
     error: str = ""  # a sentence: the course itself is at fault
     broke: str = ""  # the exception that ended the check
     memory: bool = False  # … which was a lack of memory
+    clock: bool = False  # the wall clock stopped it, which says nothing about the kernel
 
 
 def grade(key: Key, raw: bytes, course: Course, *, seed: int = 0, wall_seconds: float = WALL_SECONDS) -> Verdict:
@@ -63,7 +64,7 @@ def _without_answer(key: str, text: str, heard: _Heard, ended: str, refused: Not
     if refused is not None and heard.exercise:
         return Verdict(key, 0, most, refused.kind, str(refused), refused.line, cases)
     ended = heard.broke or ended
-    if heard.stage == "compile" and ended and (heard.memory or not heard.broke):
+    if heard.stage == "compile" and ended and (heard.memory or not (heard.broke or heard.clock)):
         words = f"The compiler was stopped ({ended}): make the kernel smaller; look at templates, constexpr loops, #pragma unroll and very large arrays."
         return Verdict(key, 0, most, "compile-limit", words, None, cases, excerpt(text, None))
     words = f"Grading stopped at {heard.stage!r} ({ended or 'no answer'}), through no fault of the kernel: grade it again, and report it if it happens twice."
@@ -113,6 +114,7 @@ def _converse(child: subprocess.Popen[bytes], request: bytes, heard: _Heard, lin
         try:
             line = lines.get(timeout=max(0.0, deadline - time.monotonic()))
         except queue.Empty:
+            heard.clock = True
             return f"after {seconds:g} seconds"
         if not line:
             return ""

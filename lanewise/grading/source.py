@@ -6,10 +6,12 @@ import re
 
 LARGEST = 256 * 1024  # bytes; the largest kernel of the course is below 20 kB
 
-# Comments, character and string literals (raw ones first): whichever starts first wins.
+# Every alternative succeeds once it has begun (an unclosed comment or literal runs to the end of text or line), so a scan is linear whatever the text.
+# Numbers and names are tokens, too: the ' in 1'000 opens no literal, and the R of myR"(" no raw string.
 _TOKENS = re.compile(
-    r"""(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))
-      | (?P<literal>R"(?P<delimiter>[^()\\\s]{0,16})\(.*?\)(?P=delimiter)" | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*')""",
+    r"""(?P<comment>//[^\n]*+|/\*(?:.*?\*/|.*))
+      | (?P<literal>(?:u8|[uUL])?R"(?P<delimiter>[^()\\\s]{0,16})\((?:.*?\)(?P=delimiter)"|.*) | "(?:\\.|[^"\\\n])*+"? | '(?:\\.|[^'\\\n])*+'?)
+      | (?P<other>\.?[0-9](?:'?[\w.]|(?<=[eEpP])[+-])*+ | [^\W\d]\w*+)""",
     re.DOTALL | re.VERBOSE,
 )
 _DIRECTIVE = re.compile(r"^[ \t\f\v]*(?:\#|%:|\?\?=)[ \t\f\v]*(?P<word>\w+)(?P<rest>[^\n]*)", re.MULTILINE)
@@ -50,7 +52,7 @@ def without_comments(text: str, literals: bool = False) -> str:
     """The text with comments (and, if asked, literals) blanked out: every other character keeps its place."""
 
     def blank(match: re.Match[str]) -> str:
-        if match["comment"] is None and not literals:
+        if match["other"] is not None or (match["literal"] is not None and not literals):
             return match[0]
         return re.sub(r"[^\n]", " ", match[0])
 
@@ -62,8 +64,7 @@ def check_includes(text: str) -> None:
 
     Sees through comments, joined lines, digraphs and trigraphs; refuses names made by macros. Raises NotGradable.
     """
-    # Joining lines moves the numbers: a newline put in after the joined line keeps them for all that follows.
-    joined = re.sub(r"(?:[^\n]*(?:\\|\?\?/)[ \t]*\n)+[^\n]*", _join, text)
+    joined = _join_lines(text)
     code = without_comments(joined)
     for match in _DIRECTIVE.finditer(code):
         line = code.count("\n", 0, match.start()) + 1
@@ -79,6 +80,15 @@ def check_includes(text: str) -> None:
         raise NotGradable("compile-error", f"Line {line}: .incbin reads a file, and a kernel mustn't.", line)
 
 
-def _join(match: re.Match[str]) -> str:
-    newlines = match[0].count("\n")
-    return re.sub(r"(?:\\|\?\?/)[ \t]*\n", "", match[0]) + "\n" * newlines
+def _join_lines(text: str) -> str:
+    """The text with lines joined where one ends in a backslash (or its trigraph); empty lines behind them keep every other line's number."""
+    out: list[str] = []
+    pieces: list[str] = []
+    for line in text.split("\n"):
+        bare = line.rstrip(" \t")
+        mark = next((mark for mark in ("??/", "\\") if bare.endswith(mark)), "")
+        pieces.append(bare.removesuffix(mark) if mark else line)
+        if not mark:
+            out += ["".join(pieces)] + [""] * (len(pieces) - 1)
+            pieces = []
+    return "\n".join(out + pieces)

@@ -71,14 +71,15 @@ def test_the_first_cause_is_named(find, put, kind, line, says):
     assert says in verdict.message
     assert line is None or verdict.line == line
     assert verdict.score == 0 and verdict.max_score == 4
-    assert line is None or (verdict.line, text.splitlines()[verdict.line - 1]) in verdict.excerpt
+    if line is not None:
+        assert text.splitlines()[line - 1].strip() in str(verdict)
 
 
 def test_wrong_values_are_index_got_expected_and_where_they_cluster():
-    verdict = check(TWICE, KERNEL.replace("2.0f", "(i < 64 ? 2.0f : 0.0f)"))
+    verdict = check(TWICE, KERNEL.replace("2.0f", "(i < 64 ? 2.0f : 1.0f)"))
     x = TWICE.cases[0].data()["x"]
     assert verdict.message == (
-        f"Case 1 (full): out[64] is 0.0, expected {2 * float(x[64]):.7g}; "
+        f"Case 1 (full): out[64] is {x[64]:.7g}, expected {2 * x[64]:.7g}; "
         "64 of 128 elements are wrong, all in the last block of 64 (from 64 on). Look at what the last block's threads do."
     )
 

@@ -1,5 +1,7 @@
 """From a file's bytes to a text the compiler may see."""
 
+import time
+
 import pytest
 
 from lanewise.grading.source import LARGEST, NotGradable, check_includes, decode, without_comments
@@ -25,6 +27,28 @@ def test_what_is_no_text_is_one_sentence(raw, kind, line, says):
         decode(raw)
     assert (caught.value.kind, caught.value.line) == (kind, line)
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "((((" * 60_000,
+        'R"(' * 80_000,
+        '"\\"' * 80_000,
+        "'\\'" * 80_000,
+        "/*" * 120_000,
+        "\\\n" * 120_000,
+        "# " * 120_000,
+        "a" * 250_000,
+        "1'" * 120_000,
+        " " * 250_000 + "#",
+        "%:" * 120_000,
+    ],
+)
+def test_no_text_takes_long(text):
+    start = time.process_time()
+    check_includes(text)
+    assert time.process_time() - start < 1.0
 
 
 def test_comments_are_blanked_in_place_and_strings_are_not_comments():
@@ -63,6 +87,9 @@ def test_headers_by_name_are_welcome(text):
         ('#include "~/x"\n', 1),
         ('#include "C:/x"\n', 1),
         ('asm(".incbin \\"/etc/passwd\\"");\n', 1),
+        ("int a = 1'2'3'4; char* s = \"' /*\";\n#include \"/etc/passwd\"\n// */\n", 2),
+        ('int fR"(";\n#include "/etc/passwd"\n//)"\n', 2),
+        ('char c = \'"\'; /* " */\n#include "/etc/passwd"\n', 2),
         ('const char* s = R"(\n// )";\n#include "/etc/passwd"\n', 3),
     ],
 )
