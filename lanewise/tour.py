@@ -137,8 +137,11 @@ def text(naive: Way, flash: Way, bar: str = "█") -> str:
             "bytes that must move to or from DRAM (each one once a kernel)",
             *moved,
             "",
-            f"Same arithmetic, same answer; flash asks for {less:.0f} times fewer bytes and moves {dram:.0f}",
-            "times fewer to or from DRAM: it never stores the N x N matrix of scores.",
+            "A request for 32 neighbouring floats takes 4 sectors, for 32 float4 it takes 16.",
+            "",
+            f"The answer is the same. Flash asks for {less:.0f} times fewer bytes, since a block of 32",
+            "queries shares each key and value that it loads; and it moves",
+            f"{dram:.0f} times fewer to or from DRAM, since it never stores the N x N scores.",
         ]
     )
 

@@ -19,7 +19,8 @@ WRONG = [
             ("tile[t] = x[start + t];             // tile[0 .. left - 1]", "tile[t] = x[start + t];\n            __syncthreads();"),
             ("__syncthreads();  // every tile[]", "// every tile[]"),
         ],
-        kind="barrier-divergence",
+        kind="race",  # threads past the end don't wait for the one that fills the tile
+        says="tile",
     ),
     Wrong(
         "the last tile taken for a full one",
