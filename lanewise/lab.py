@@ -1,7 +1,8 @@
 """`lanewise lab`: copies of the chapters in work/, and JupyterLab open on the first of them.
 
-The copies belong to the learner. A ledger holds the hash of each copy as it was written: while the copy still has that hash, a
-chapter that changed replaces it; once it differs, the copy is never written again.
+The copies belong to the learner. A ledger holds, for each copy, a hash of the chapter it was made from and one of its cells' sources:
+while those sources are as they were, a chapter that changed replaces the copy; once they differ, the copy is never written again.
+Outputs don't count: JupyterLab changes them, and the metadata, as soon as a notebook is opened or run.
 """
 
 from __future__ import annotations
@@ -67,30 +68,46 @@ def main(argv: Sequence[str]) -> int:
 def copy_chapters(course: Course) -> Copies:
     """Bring work/ up to the built chapters, without touching a copy that its owner edited. Raises CourseError if work/ can't be written."""
     work = course.work_dir
-    ledger_file = work / LEDGER
-    try:
-        ledger: dict[str, str] = json.loads(ledger_file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        ledger = {}
+    ledger = _read_ledger(work / LEDGER)
     copies = Copies()
     for key in course.chapters():
         source = course.notebook(key)
         if not source.exists():
             continue
-        text, copy = source.read_text(encoding="utf-8"), work / source.name
-        current = _hash(copy.read_text(encoding="utf-8")) if copy.exists() else None
-        if current == _hash(text):
-            copies.same.append(source.name)
-        elif current is None or current == ledger.get(source.name):
-            write_atomically(copy, text)
-            _trust(copy)
-            (copies.refreshed if current else copies.new).append(source.name)
-        else:
-            (copies.same if ledger.get(source.name) == _hash(text) else copies.kept).append(source.name)
+        name, text, copy = source.name, source.read_text(encoding="utf-8"), work / source.name
+        made_from, sources = ledger.get(name, ("", ""))
+        if not copy.exists():
+            copies.new.append(name)
+        elif made_from == _hash(text):
+            copies.same.append(name)
             continue
-        ledger[source.name] = _hash(text)
-    write_atomically(ledger_file, json.dumps(ledger, indent=1))
+        elif _sources(copy.read_text(encoding="utf-8", errors="replace")) in (sources, _sources(text)):
+            copies.refreshed.append(name)
+        else:
+            copies.kept.append(name)
+            continue
+        write_atomically(copy, text)
+        _trust(copy)
+        ledger[name] = (_hash(text), _sources(text))
+    write_atomically(work / LEDGER, json.dumps(ledger, indent=1))
     return copies
+
+
+def _read_ledger(path: Path) -> dict[str, tuple[str, str]]:
+    """File name → hash of the chapter a copy was made from, hash of its sources. Empty where it is lost: then every copy counts as edited."""
+    try:
+        return {name: (made_from, sources) for name, (made_from, sources) in json.loads(path.read_text(encoding="utf-8")).items()}
+    except (OSError, ValueError, AttributeError):
+        return {}
+
+
+def _sources(text: str) -> str:
+    """Hash of what a learner writes in a notebook: the cells' kinds, sources and attachments. A file that is no notebook is its own text."""
+    try:
+        cells = [[cell["cell_type"], "".join(cell["source"]), cell.get("attachments")] for cell in json.loads(text)["cells"]]
+    except (ValueError, KeyError, TypeError):
+        return _hash("no notebook: " + text)
+    return _hash(json.dumps(cells, sort_keys=True))
 
 
 def _hash(text: str) -> str:

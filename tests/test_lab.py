@@ -63,6 +63,34 @@ def test_an_edited_copy_is_never_written_again(course: Course) -> None:
     assert f"{NAME} has a newer version; your copy is kept." in str(copies)
 
 
+def test_a_copy_that_was_only_run_is_refreshed(course: Course) -> None:
+    """JupyterLab writes outputs, counts and metadata, and splits sources into lines, without an edit of the learner's."""
+    cell = {"cell_type": "code", "id": "a", "metadata": {}, "source": "1 +\\\n1", "outputs": [], "execution_count": None}
+    chapter = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (course.chapters_dir / NAME).write_text(json.dumps(chapter))
+    lab.copy_chapters(course)
+    run = dict(cell, source=["1 +\\\n", "1"], execution_count=1, outputs=[{"output_type": "stream", "name": "stdout", "text": "2"}])
+    copy_of(course).write_text(json.dumps(chapter | {"cells": [run], "metadata": {"language_info": {"name": "python"}}}))
+    assert lab.copy_chapters(course).same == [NAME]
+    (course.chapters_dir / NAME).write_text(NEWER)
+    assert lab.copy_chapters(course).refreshed == [NAME]
+    assert copy_of(course).read_text() == NEWER
+
+
+def test_new_outputs_of_the_same_cells_are_a_newer_chapter(course: Course) -> None:
+    lab.copy_chapters(course)
+    (course.chapters_dir / NAME).write_text(NEWER)
+    assert lab.copy_chapters(course).refreshed == [NAME]
+
+
+@pytest.mark.parametrize("text", ["", "not json", "[]", '{"cells": 1}', "<<<<<<< mine"])
+def test_a_copy_that_is_no_notebook_any_more_is_kept(text: str, course: Course) -> None:
+    lab.copy_chapters(course)
+    copy_of(course).write_text(text)
+    (course.chapters_dir / NAME).write_text(NEWER)
+    assert lab.copy_chapters(course).kept == [NAME] and copy_of(course).read_text() == text
+
+
 def test_a_copy_that_no_ledger_knows_belongs_to_the_learner(course: Course) -> None:
     lab.copy_chapters(course)
     (course.work_dir / lab.LEDGER).unlink()
@@ -158,7 +186,7 @@ def test_jupyterlab_answers_at_the_address_that_is_printed(tmp_path: Path) -> No
             assert answer.status == 200 and b"JupyterLab" in answer.read()
         server, token = url.split("/lab")[0], url.split("token=")[1]
         listing = json.load(urllib.request.urlopen(f"{server}/api/contents?token={token}", timeout=30))
-        assert [entry["name"] for entry in listing["content"]] == sorted(os.listdir(folders["LANEWISE_WORK"]))[1:]  # all but the ledger
+        assert {entry["name"] for entry in listing["content"]} == set(os.listdir(folders["LANEWISE_WORK"])) - {lab.LEDGER}
         assert re.fullmatch(r"/lab/tree/ch01_\w+\.ipynb\?token=\w+", url.removeprefix(server))
         with pytest.raises(urllib.error.HTTPError, match="403"):
             urllib.request.urlopen(f"{server}/api/contents", timeout=30)
