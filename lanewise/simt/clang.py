@@ -23,7 +23,7 @@ INCLUDE = Path(__file__).resolve().parent / "clang_include"
 TIMEOUT = 60  # seconds; templates can keep any compiler busy for ever
 
 _FLAGS = (
-    *("-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-nostdinc", "-nostdinc++", "-Wno-unknown-cuda-version"),
+    *("-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-nostdinc", "-nostdinc++", "-Wno-unknown-cuda-version", "-Wno-c++17-extensions"),
     *("-O2", "-S", "-gline-tables-only", "-fno-exceptions", "-fno-rtti", "-fomit-frame-pointer"),
     # As NVRTC does it under CuPy: -ftz=true, and fused multiply-add wherever the source allows it.
     *("-fgpu-flush-denormals-to-zero", "-ffp-contract=fast"),
@@ -34,7 +34,8 @@ _FLAGS = (
 )
 # Options of NVRTC without a meaning here: they change how machine code is made, not what the kernel says.
 _IGNORED = re.compile(
-    r"(-lineinfo|--generate-line-info|-G|--device-debug|--?maxrregcount.*|--?ptxas-options.*|-Xptxas.*|-ftz=.*|--?device-as-default-execution-space)$"
+    r"-lineinfo|--generate-line-info|-G|--device-debug|--?maxrregcount.*|--?ptxas-options.*|-Xptxas.*|-ftz=.*|-w|-?-restrict"
+    r"|--?device-as-default-execution-space|-default-device|--?relocatable-device-code.*|-rdc=.*"
 )
 
 
@@ -87,7 +88,7 @@ def _program() -> str:
 def _options(options: tuple[str, ...]) -> list[str]:
     """NVRTC's options in clang's words."""
     taken = []
-    for option in (option.strip() for option in options):
+    for option in re.sub(r"(?<=\0)(-[DU])\0", r"\1", "\0" + "\0".join(option.strip() for option in options)).split("\0")[1:]:
         if re.match(r"(-D|-U)\w", option):
             taken.append(option)
         elif re.match(r"--(define|undefine)-macro=", option):
@@ -96,7 +97,9 @@ def _options(options: tuple[str, ...]) -> list[str]:
             taken.append(f"-std={found[1]}")
         elif option in ("--use_fast_math", "-use_fast_math"):
             taken += ["-DLANEWISE_FAST_MATH", "-fgpu-approx-transcendentals"]
-        elif not _IGNORED.match(option):
+        elif found := re.fullmatch(r"--?fmad=(true|false)", option):
+            taken.append(f"-ffp-contract={'fast' if found[1] == 'true' else 'off'}")
+        elif not _IGNORED.fullmatch(option):
             raise CompileError(f"option {option} is not known to the clang front end, which takes -D, -U, -std, --use_fast_math and -arch.")
     return taken if any(option.startswith("-std") for option in taken) else [*taken, "-std=c++17"]
 

@@ -112,8 +112,9 @@ def local_arrays(source: str, kernel: str, defines: dict[str, str] | None = None
 def option_defines(options: tuple[str, ...]) -> dict[str, str]:
     """The macros that `-DNAME=text` options define."""
     found = {}
-    for option in options:
-        define = re.fullmatch(r"(?:-D|--define-macro=)\s*(\w+)(?:=(.*))?", option.strip())
+    for before, option in zip(("", *options), options, strict=False):
+        whole = "-D" + option if before.strip() == "-D" else option
+        define = re.fullmatch(r"(?:-D|--define-macro=)\s*(\w+)(?:=(.*))?", whole.strip())
         if define:
             found[define[1]] = define[2] or "1"
     return found

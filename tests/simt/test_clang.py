@@ -100,6 +100,9 @@ def test_options_and_defines() -> None:
     fast = clang.compile(source, options=("-DN=4", "--use_fast_math", "--maxrregcount=32", "-lineinfo", "-std=c++20")).ptx
     exact = clang.compile(source, options=("-DN=4",)).ptx
     assert fast.count("fma.rn") < exact.count("fma.rn")
+    product = 'extern "C" __global__ void k(float* x) { x[0] = x[1] * x[2] + x[N]; }'
+    assert "fma.rn" in clang.compile(product, options=("-D", "N=3")).ptx
+    assert "fma.rn" not in clang.compile(product, options=("-DN=3", "--fmad=false")).ptx
     assert "option -Ofast is not known to the clang front end" in str(refused(source, options=("-Ofast",)))
     assert "can be included" in str(refused(source, options=("-I/usr/include",)))
     with pytest.raises(TypeError, match="tuple of strings"):

@@ -121,6 +121,7 @@ def test_a_dimension_that_is_not_known_gives_none_and_an_option_makes_it_known()
     assert signature.shared_arrays(source, "k") == {"s": ("float", None)}
     defines = signature.option_defines(("-DBLOCK=64", "--use_fast_math"))
     assert signature.shared_arrays(source, "k", defines) == {"s": ("float", (64,))}
+    assert signature.option_defines(("-D", "N=3", "--define-macro=M=4", "-DFLAG", "-std=c++17")) == {"N": "3", "M": "4", "FLAG": "1"}
 
 
 def test_local_arrays() -> None:
