@@ -164,6 +164,7 @@ ARGUMENTS = {
     "strided": (lambda a: a | {"x": a["x"].reshape(4, 2).T}, "x"),
     "none": (lambda a: a | {"y": None}, "y"),
     "array_for_value": (lambda a: a | {"n": a["x"]}, "n"),
+    "pointer": (lambda a: a | {"x": a["x"].data}, "x"),
     "float_for_int": (lambda a: a | {"n": np.float32(8)}, "n"),
 }
 

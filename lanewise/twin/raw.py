@@ -137,8 +137,6 @@ def run(kernel: simt.Kernel, grid: tuple, block: tuple, args: Sequence, shared_m
     for arg in args:
         if isinstance(arg, np.ndarray):
             arg = arg.reshape(())[()]  # one element, by value
-        elif isinstance(arg, MemoryPointer):
-            arg = ndarray(arg.mem.root.nbytes - arg.offset, "u1", arg)
         if isinstance(arg, ndarray):
             flags = arg._memory.unset_bytes(arg._host) if arg.flags.c_contiguous else None
             if flags is None:
