@@ -10,7 +10,7 @@ from .ptx import Address, Function, Imm, Instruction, Module, Operand, Reg, Spec
 
 _STATEMENT = re.compile(
     r"\s*(?:"
-    r"(?P<loc>\.loc[^\n]*)"
+    r"(?P<loc>\.loc\b[^\n]*)"
     r"|(?P<open>\{)"
     r"|(?P<close>\})"
     r"|(?P<label>[\w$%.]+)\s*:(?!:)"
@@ -21,7 +21,7 @@ _STATEMENT = re.compile(
     r"|(?P<rest>\S[\s\S]*)"
     r")"
 )
-_COMMENT = re.compile(r"(\.loc[^\n]*)|//[^\n]*|/\*[\s\S]*?\*/")  # clang's comments behind .loc tell the inline chain: they stay
+_COMMENT = re.compile(r"(\.loc\b[^\n]*)|//[^\n]*|/\*[\s\S]*?\*/")  # clang's comments behind .loc tell the inline chain: they stay
 _INSTRUCTION = re.compile(r"(?:@(!?)\s*([\w$%.]+)\s+)?([a-z][a-z0-9_]*)((?:\.[\w:]+)*)(?:\s+([\s\S]+))?$")
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:\s*,\s*function_name\s+([\w$.]+)(?:\s*\+\s*\d+)?\s*,\s*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
 _CLANG_CHAIN = re.compile(r"@\[ \S*?([^/\s:]+):(\d+):\d+")
