@@ -101,10 +101,15 @@ class SharedCheck:
             self.known[index] = True
             self.stored_at[index] = iid
 
-    def atomic(self, g: Group, iid: int, p: SharedPattern, total: int) -> None:
-        if p.key not in self.known_reads:
+    def atomic(self, g: Group, iid: int, p: SharedPattern, total: int, reads: bool = True) -> None:
+        """`reads`: what was there before matters; otherwise (an exchange whose result nobody uses) it sets the words like a write."""
+        if reads and p.key not in self.known_reads:
             self._first_read(g, iid, p, total, "atomic")
         self._follow("atomic", g, iid, p, total, None, 0)
+        index = self._range_of(p, total)
+        self.used[index] = True
+        if not reads:
+            self.known[index] = True
 
     def _range_of(self, p: SharedPattern, total: int):
         if p.range is None:
@@ -235,6 +240,16 @@ class SharedCheck:
         index = self._range(offsets, total)
         self.known[index, np.repeat(columns, max(total // self.grain, 1))] = True
         self.stored_at[index] = iid
+
+    def atomic_each(self, g: Group, iid: int, offsets: ndarray, columns: ndarray, total: int, reads: bool) -> None:
+        if reads:
+            self.read_each(g, iid, offsets, columns, total, "atomic")
+            return
+        self._each("atomic", g, iid, offsets, columns, total, None, 0)
+        self._spread_known()
+        index = self._range(offsets, total)
+        self.known[index, np.repeat(columns, max(total // self.grain, 1))] = True
+        self.used[index] = True
 
     def _spread_known(self) -> None:
         if self.known.ndim == 1:

@@ -127,19 +127,24 @@ def emit_ld(e: Emitter, i: Instruction) -> None:
         if target is None:
             continue
         item = f"{t}[{j}]" if len(targets) > 1 else t
-        if ix == "None":
-            e.define(target, type if width_of(type) >= 16 else "b16", _widened(item, type, target))
-        else:
-            old = e.variable(target.name) if target.name in e.block.live_in or e.slot(target.name) in e.written else e.zero(target.type)
-            slot = e.slot(target.name)
-            e.loaded.add(slot)
-            e.written.add(slot)
-            made = _widened(item, type, target)
-            if type in DTYPE and target.type not in DTYPE:
-                made = f"B{width_of(type)}({made})"
-            elif target.type in DTYPE and type not in DTYPE:
-                made = f"F{width_of(type)}({made})"
-            e.line(f"r{slot}={old} if {gp} is None else PUT(g,{gp},{made},{ix},{old})")
+        define_where(e, target, type, item, gp, ix)
+
+
+def define_where(e: Emitter, target, type: str, item: str, gp: str, ix: str) -> None:
+    """Assign what the lanes `gp` of a masked instruction got; the others keep what they had."""
+    made = _widened(item, type, target)
+    if ix == "None":
+        e.define(target, type if width_of(type) >= 16 else "b16", made)
+        return
+    old = e.variable(target.name) if target.name in e.block.live_in or e.slot(target.name) in e.written else e.zero(target.type)
+    slot = e.slot(target.name)
+    e.loaded.add(slot)
+    e.written.add(slot)
+    if type in DTYPE and target.type not in DTYPE:
+        made = f"B{width_of(type)}({made})"
+    elif target.type in DTYPE and type not in DTYPE:
+        made = f"F{width_of(type)}({made})"
+    e.line(f"r{slot}={old} if {gp} is None else PUT(g,{gp},{made},{ix},{old})")
 
 
 def emit_st(e: Emitter, i: Instruction) -> None:

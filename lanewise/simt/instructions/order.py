@@ -15,7 +15,8 @@ def emit_fence(e: Emitter, i: Instruction) -> None:
     if "proxy" in i.modifiers or "mbarrier_init" in i.modifiers:
         return
     gp, ix = e.masked()
-    e.line(f"FENCE({gp})" if ix == "None" else f"if {gp} is not None: FENCE({gp})")
+    scope = "cta" if "cta" in i.modifiers else "gpu"
+    e.line(f"FENCE({gp},{scope!r})" if ix == "None" else f"if {gp} is not None: FENCE({gp},{scope!r})")
 
 
 EMIT = {"membar": emit_fence, "fence": emit_fence}
