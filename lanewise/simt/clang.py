@@ -88,7 +88,12 @@ def _program() -> str:
 def _options(options: tuple[str, ...]) -> list[str]:
     """NVRTC's options in clang's words."""
     taken = []
-    for option in re.sub(r"(?<=\0)(-[DU])\0", r"\1", "\0" + "\0".join(option.strip() for option in options)).split("\0")[1:]:
+    pending = ""
+    for option in options:
+        option, pending = pending + option.strip(), ""
+        if option in ("-D", "-U"):  # its text is the next one
+            pending = option
+            continue
         if re.match(r"(-D|-U)\w", option):
             taken.append(option)
         elif re.match(r"--(define|undefine)-macro=", option):

@@ -103,6 +103,7 @@ def test_a_suggested_header_makes_each_identifier_known() -> None:
     assert tried > 40
 
 
+@pytest.mark.slow
 def test_a_suggested_header_exists() -> None:
     suggested = {found for hint in HEADERS.values() for found in re.findall(r"#include (<[^>]+>)", hint)}
     assert "<cuda/std/cstdint>" in suggested
