@@ -236,6 +236,20 @@ def test_unset_elements_are_followed_from_launch_to_launch():
     assert other.get().tolist() == [2, 2, 2, 2, 4, 4, 4, 4]
 
 
+def test_what_is_written_through_one_view_is_set_for_the_others():
+    code = """extern "C" __global__ void k(float* a, const float* b, float* out) {
+        a[threadIdx.x] = threadIdx.x; __syncthreads(); out[threadIdx.x] = b[threadIdx.x]; }"""
+    x, out = twin.empty(16, np.float32), twin.empty(8, np.float32)
+    twin.RawKernel(code, "k")((1,), (8,), (x[:8], x[:12], out))
+    assert out.get().tolist() == list(range(8)) and out._memory.unset is None
+    assert x._memory.mask(x._host).tolist() == [False] * 8 + [True] * 8
+    with pytest.raises(simt.KernelFault) as caught:
+        twin.RawKernel(code, "k")((1,), (8,), (x[:8], x[4:], out))
+    assert [(finding.kind, finding.array, finding.index) for finding in caught.value.report.findings] == [("uninitialised-read", "b", 4)]
+    report = simt.compile(code).kernel("k").launch(1, 8, (y := np.zeros(8, np.float32), simt.Output(y), np.zeros(8, np.float32)))
+    assert report.ok
+
+
 def test_printf_is_printed(capfd):
     twin.RawKernel('extern "C" __global__ void k() { printf("n = %d\\n", 7); }', "k")((1,), (1,), ())
     assert capfd.readouterr().out == "n = 7\n"

@@ -209,6 +209,8 @@ def _bind(machine, kernel: Kernel, bound: list[arguments.Bound], args: list[Any]
         layout = program.entry.params[bound.index(b)]
         if stored is None or layout.name in stored:
             written_regions.add(id(region))
+    # Views of one array share their flags too: what is written through one of them is set for all.
+    unset = {id(region): np.zeros(region.size, np.uint8) for (_, arg), (region, _) in zip(arrays, regions, strict=True) if isinstance(arg, Output | Unset)}
     for (b, arg), (region, offset) in zip(arrays, regions, strict=True):
         array = b.array
         layout = program.entry.params[bound.index(b)]
@@ -218,12 +220,13 @@ def _bind(machine, kernel: Kernel, bound: list[arguments.Bound], args: list[Any]
         shape = array.shape if array.ndim > 1 else None
         a = Allocation(b.name, base, data, element=element, shape=shape, writable=id(region) in written_regions)
         a.region, a.region_offset = region, offset
+        if check and id(region) in unset:
+            a.unset = unset[id(region)][offset : offset + len(data)]
         if isinstance(arg, Output):
             _poison(array)
-            if check:
-                a.unset, a.must_write = np.ones(len(data), np.uint8), True
-        elif isinstance(arg, Unset) and check:
-            a.unset = np.ones(len(data), np.uint8) if arg.mask is None else np.ascontiguousarray(arg.mask).reshape(-1).view(np.uint8).copy()
+            a.must_write = check
+        if a.unset is not None and isinstance(arg, Output | Unset):
+            a.unset |= 1 if isinstance(arg, Output) or arg.mask is None else np.ascontiguousarray(arg.mask).reshape(-1).view(np.uint8)
         machine.memory.add(a)
         machine.by_argument[b.name] = a
         machine.params[layout.name] = np.frombuffer(np.uint64(base).tobytes(), np.uint8)
