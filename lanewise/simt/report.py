@@ -101,6 +101,10 @@ class Report:
 
         return report_text(self)
 
+    def _repr_pretty_(self, printer, cycle: bool) -> None:
+        """A notebook's plain text is the report, not the dataclass."""
+        printer.text(str(self))
+
     def _repr_html_(self) -> str:
         from .render import report_html
 
