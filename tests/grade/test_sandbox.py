@@ -73,10 +73,20 @@ def test_a_compile_bomb_is_a_compile_limit(monkeypatch):
     assert verdict.message.startswith("The compiler was stopped (")
 
 
-def test_the_clock_is_infrastructure_and_the_child_is_gone():
-    verdict = sandbox.grade(KEY, HEAD + b"for (long long i = 0; i < (1ll << 60); ++i) y[i % n] += x[0]; }", COURSE, wall_seconds=0.15)
+def changed(folder, change):
+    """A course whose exercise differs by a replaced field."""
+    course = Course(folder)
+    course.kernels_dir.mkdir()
+    spec = COURSE.spec(KEY).read_text(encoding="utf-8")
+    (course.kernels_dir / f"{KEY}.py").write_text(f"{spec}\nimport time\nfrom dataclasses import replace\nexercise = replace(exercise, {change})\n")
+    return course
+
+
+def test_the_clock_is_infrastructure_and_never_the_kernels_fault(tmp_path):
+    course = changed(tmp_path, "reference=lambda data: time.sleep(600)")
+    verdict = sandbox.grade(KEY, SOLUTION, course, wall_seconds=1.5)
     assert (verdict.kind, verdict.score, verdict.max_score) == ("infrastructure", 0, 1)
-    assert "through no fault of the kernel" in verdict.message
+    assert "after 1.5 seconds" in verdict.message and "through no fault of the kernel" in verdict.message
 
 
 def test_a_broken_description_is_the_courses_fault(tmp_path):
@@ -89,11 +99,7 @@ def test_a_broken_description_is_the_courses_fault(tmp_path):
 
 
 def test_a_check_that_breaks_is_infrastructure(tmp_path):
-    course = Course(tmp_path)
-    course.kernels_dir.mkdir()
-    spec = COURSE.spec(KEY).read_text(encoding="utf-8")
-    (course.kernels_dir / f"{KEY}.py").write_text(spec + "\nfrom dataclasses import replace\nexercise = replace(exercise, reference=lambda data: 1 / 0)\n")
-    verdict = sandbox.grade(KEY, SOLUTION, course)
+    verdict = sandbox.grade(KEY, SOLUTION, changed(tmp_path, "reference=lambda data: 1 / 0"))
     assert verdict.kind == "infrastructure" and "ZeroDivisionError" in verdict.message
     assert verdict.max_score == 1 and verdict.score == 0
 
