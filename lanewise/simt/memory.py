@@ -230,7 +230,7 @@ class SharedMemory:
     def store(self, address, size: int, j: int, column: ndarray | None, value) -> None:
         if size == 4:
             if address.__class__ is int:
-                self.words[(address >> 2) + j] = value[-1] if value.__class__ is ndarray else value
+                self.words[(address >> 2) + j] = value[-1] if value.__class__ is ndarray and value.ndim == 2 else value
             elif column is None:
                 self.words[(address >> 2) + j if j else address >> 2] = value
             else:
@@ -248,7 +248,7 @@ class SharedMemory:
         view = self.view(dtype).reshape(len(self.words), self.B, per)
         address = address + j * size
         if address.__class__ is int:
-            view[address >> 2, :, (address & 3) // size] = value[-1] if value.__class__ is ndarray else value
+            view[address >> 2, :, (address & 3) // size] = value[-1] if value.__class__ is ndarray and value.ndim == 2 else value
         elif column is None:
             view[address >> 2, :, (address & 3) // size] = value
         else:
