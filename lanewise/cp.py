@@ -17,7 +17,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Device:
+class FoundDevice:
     """What was found. `gpus` counts GPUs; `driver` is the CUDA version the driver speaks, (13, 0), or None; `why` says in a
     sentence why `backend` is what it is."""
 
@@ -28,7 +28,7 @@ class Device:
 
 
 @functools.lru_cache(maxsize=1)
-def find_device() -> Device:
+def find_device() -> FoundDevice:
     """Looks for a GPU with the driver alone (CuPy is imported only if there is one), then at LANEWISE_DEVICE.
 
     Raises RuntimeError when LANEWISE_DEVICE=gpu can't be had, ValueError when it is another word.
@@ -37,20 +37,22 @@ def find_device() -> Device:
     if wish not in ("", "gpu", "simulator"):
         raise ValueError(f"LANEWISE_DEVICE is {wish!r}: set it to simulator or gpu, or unset it.")
     if wish == "simulator":
-        return Device("simulator", 0, None, "LANEWISE_DEVICE=simulator asks for the simulator.")
+        return FoundDevice("simulator", 0, None, "LANEWISE_DEVICE=simulator asks for the simulator.")
     gpus, driver = _ask_driver()
     missing = ""
     if driver is None:
         missing = "no NVIDIA driver was found"
     elif gpus == 0:
         missing = "the NVIDIA driver reports no GPU"
+    elif driver[0] < 12:
+        missing = f"the NVIDIA driver speaks CUDA {driver[0]}.{driver[1]} and CuPy needs 12.0 or later: update the driver"
     elif importlib.util.find_spec("cupy") is None:
         missing = f"CuPy is not installed (pip install cupy-cuda{13 if driver[0] >= 13 else 12}x)"
     if missing and wish == "gpu":
-        raise RuntimeError(f"LANEWISE_DEVICE=gpu asks for a GPU, but {missing}: unset it to use the simulator.")
+        raise RuntimeError(f"LANEWISE_DEVICE=gpu asks for a GPU, but {missing}; unset it to use the simulator.")
     if missing:
-        return Device("simulator", gpus, driver, f"{missing[0].upper()}{missing[1:]}.")
-    return Device("gpu", gpus, driver, f"{gpus} GPU{'s' if gpus > 1 else ''} found.")
+        return FoundDevice("simulator", gpus, driver, f"{missing[0].upper()}{missing[1:]}.")
+    return FoundDevice("gpu", gpus, driver, f"{gpus} GPU{'s' if gpus > 1 else ''} found.")
 
 
 def _ask_driver() -> tuple[int, tuple[int, int] | None]:

@@ -39,7 +39,7 @@ def test_simulator_can_be_forced():
 def test_gpu_that_is_not_there_is_one_sentence():
     answer = python("from lanewise import cp\nimport lanewise.cp as m\nm._ask_driver = lambda: (0, None)\ncp.zeros(1)", LANEWISE_DEVICE="gpu")
     assert answer.stderr.splitlines()[-1] == (
-        "RuntimeError: LANEWISE_DEVICE=gpu asks for a GPU, but no NVIDIA driver was found: unset it to use the simulator."
+        "RuntimeError: LANEWISE_DEVICE=gpu asks for a GPU, but no NVIDIA driver was found; unset it to use the simulator."
     )
 
 
@@ -55,12 +55,30 @@ def test_first_array_comes_within_a_tenth_of_a_second():
     assert all(cupy == "False" for _, cupy in runs)
 
 
-def test_driver_without_cupy_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(cp, "_ask_driver", lambda: (1, (13, 0)))
+DRIVERS = {
+    "none": ((0, None), "No NVIDIA driver was found."),
+    "no_gpu": ((0, (13, 0)), "The NVIDIA driver reports no GPU."),
+    "old": ((1, (11, 4)), "The NVIDIA driver speaks CUDA 11.4 and CuPy needs 12.0 or later: update the driver."),
+    "no_cupy": ((1, (13, 0)), "CuPy is not installed (pip install cupy-cuda13x)."),
+    "no_cupy_12": ((2, (12, 6)), "CuPy is not installed (pip install cupy-cuda12x)."),
+}
+
+
+@pytest.mark.parametrize("name", DRIVERS)
+def test_why_there_is_no_gpu(monkeypatch, name):
+    answer, why = DRIVERS[name]
+    monkeypatch.setattr(cp, "_ask_driver", lambda: answer)
     monkeypatch.setattr(cp.importlib.util, "find_spec", lambda name: None)
     monkeypatch.delenv("LANEWISE_DEVICE", raising=False)
     found = cp.find_device.__wrapped__()
-    assert (found.backend, found.gpus, found.why) == ("simulator", 1, "CuPy is not installed (pip install cupy-cuda13x).")
+    assert (found.backend, found.gpus, found.driver, found.why) == ("simulator", *answer, why)
+
+
+def test_a_gpu_with_cupy_is_taken(monkeypatch):
+    monkeypatch.setattr(cp, "_ask_driver", lambda: (2, (13, 0)))
+    monkeypatch.setattr(cp.importlib.util, "find_spec", lambda name: "a spec")
+    monkeypatch.delenv("LANEWISE_DEVICE", raising=False)
+    assert cp.find_device.__wrapped__() == cp.FoundDevice("gpu", 2, (13, 0), "2 GPUs found.")
 
 
 def test_broken_cupy_says_what_to_do(monkeypatch):

@@ -14,6 +14,7 @@ from lanewise.simt import arguments, launch_limits, signature
 from lanewise.twin import raw
 from lanewise.twin.arguments import check_constructor, check_form
 
+tensor_map = raw.tensor_map
 cupy = real_cupy()
 
 
@@ -146,10 +147,14 @@ class explained:
                 module = raw.compiled(*self.source)  # type: ignore[arg-type]
                 if missing:
                     module.kernel(self.name)
-            except (simt.CompileError, simt.KernelNotFound) as explanation:
+            except simt.KernelNotFound as explanation:
                 raise explanation from error
+            except simt.CompileError as explanation:
+                if explanation.log:  # else the simulator's own compiler is missing, and CuPy's words must do
+                    raise explanation from error
         if failed:
-            raise simt.CompileError(str(error).splitlines()[0], str(error)) from error
+            text = re.sub(r"\S*[/\\]\w+(?:\.cubin)?\.cu\(", "kernel.cu(", str(error))
+            raise simt.CompileError(text.splitlines()[0], text) from error
 
 
 def with_kernels_folder(options: tuple[str, ...]) -> tuple[str, ...]:
