@@ -104,12 +104,15 @@ def null_pointer(*, array: str | None, access: str, thread: Dim3, block: Dim3, l
     return Finding("out-of-bounds", "error", text, line=line, array=array, thread=thread, block=block, count=count)
 
 
+NEAR = 1 << 20  # bytes: a wild address farther from every array than this says nothing about them
+
+
 def wild_pointer(
     *, address: int, access: str, thread: Dim3, block: Dim3, line: int | None, nearest: str | None = None, distance: int = 0, count: int = 1
 ) -> Finding:
     """An address that belongs to no array. `nearest` is the closest array and `distance` the bytes from its end (negative: before its start)."""
     text = f"out of bounds: {who(thread, block)} {THIRD_PERSON[access]} address {address:#x}{at_line(line)}, which belongs to no array."
-    if nearest:
+    if nearest and abs(distance) < NEAR:
         side = f"{plural(distance, 'byte')} behind the end" if distance >= 0 else f"{plural(-distance, 'byte')} before the start"
         text += f" The nearest is {nearest}: the address lies {side} of it."
     text += times(count) + " Check the pointer arithmetic of that line."
@@ -133,12 +136,16 @@ def misaligned(
     if array is not None:
         where = f" at {element(array, index)}" if index is not None else f" in {array}"
         why = f"but {plural(offset, 'byte')} behind the start of {array} is no multiple of {access_bytes}"
+        if offset % access_bytes == 0:  # so it is the start itself
+            why = f"but {array} is a slice that starts at no multiple of {access_bytes} bytes"
     else:
         where, why = "", f"but the address {offset:#x} is no multiple of {access_bytes}"
     text = f"misaligned: {who(thread, block)} {THIRD_PERSON[access]} {plural(access_bytes, 'byte')} at once{where}{at_line(line)}, {why}." + times(
         count
     )
-    if access_bytes > element_bytes:
+    if array is not None and offset % access_bytes == 0:
+        text += " Pass a copy of the slice, or start it at another element."
+    elif access_bytes > element_bytes:
         text += f" Start it at an index that is a multiple of {access_bytes // element_bytes}, or take the elements one by one."
     else:
         text += " Check the cast or the byte offset that the pointer comes from."
@@ -293,6 +300,8 @@ def _race_step(
     uses_atomics: bool,
 ) -> str:
     barrier = "__syncwarp()" if same_warp else "__syncthreads()"
+    if read_and_written and uses_atomics:
+        return "Use an atomic; if a lock guards the line, put __threadfence() after taking it and before releasing it."
     if read_and_written:
         return "Reading, changing and writing back are separate steps: use atomicAdd (or another atomic)."
     if "atomic" in (access, other) and not one_block:

@@ -25,7 +25,7 @@ def same_value_write(
         f"same-value write: {who(thread, block, names)} and {who(other_thread, other_block, names)} both store the same value into "
         f"{element(array, index, dims)} ({space}){at_line(line)}. The result is right whoever comes last"
     )
-    text += f"; {plural(count, 'element')} in all" if count > 1 else ""
+    text += f"; it happens {count} times" if count > 1 else ""
     text += ". Let one thread do it, and say so with an if."
     return Finding(
         "same-value-write",
@@ -91,7 +91,8 @@ def unused_shared(
     """Shared values that are written and never read (kind "unread-shared"): `elements` of them, the first at flat `index`, written on `line`."""
     which = f"{plural(elements, 'element')} of {array} (the first: {element(array, index, dims)})" if elements > 1 else element(array, index, dims)
     text = f"unread shared: {which} {'is' if elements == 1 else 'are'} written{at_line(line)} and never read."
-    text += " If they belong to a sum, it drops them: check the bounds and the first stride of the reduction."
+    text += f" If {'it belongs' if elements == 1 else 'they belong'} to a sum, the sum lacks {'it' if elements == 1 else 'them'}: "
+    text += "check the bounds and the strides of the reduction."
     return Finding("unread-shared", "remark", text, line=line, array=array, index=index_value(index, dims), block=block, count=elements)
 
 
