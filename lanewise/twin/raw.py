@@ -146,7 +146,10 @@ def run(kernel: simt.Kernel, grid: tuple, block: tuple, args: Sequence, shared_m
         host_args.append(arg)
     report = kernel.launch(grid, block, tuple(host_args), shared_bytes=shared_mem)
     for array, argument in unset:
-        array._memory.mark_bytes(array._host, np.zeros(array.nbytes, bool) if argument.mask is None else argument.mask.view(bool))
+        if argument.mask is None:
+            array._memory.mark(array._host)
+        else:
+            array._memory.mark_bytes(array._host, argument.mask.view(bool))
     return report
 
 
