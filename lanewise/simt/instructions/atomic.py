@@ -180,10 +180,7 @@ def _global(g, iid: int, a: Allocation, address, operands: tuple, o: Operation):
     cells = a.view(u16 if o.packed else o.dtype)
     shift = access.SHIFT[cells.itemsize]
     step = o.size >> shift
-    if address.__class__ is int:
-        index = address - a.base >> shift
-    else:
-        index = _in_order(g, full(address)).view(i64) - a.base >> shift
+    index = address - a.base >> shift if address.__class__ is int else _in_order(g, full(address)).view(i64) - a.base >> shift
     if o.dtype is f32 and o.name == "add":  # the unit beside the L2 cache takes subnormals for zero
         with flushed():
             seen = [_apply(g, cells, index + j * step, operands, j, o) for j in range(o.items)]
@@ -272,7 +269,11 @@ def _local(g, iid: int, address, operands: tuple, o: Operation):
         _apply(one, cells.view(u16 if o.packed else o.dtype), in_order, tuple((x if np.ndim(x) == 0 else x[:, None],) for (x,) in flat), 0, o)
         new.append(cells.reshape(g.shape))
     access.store_local(g, iid, address, tuple(new), raw, o.size)
-    return [x.view(o.dtype) if x.__class__ is ndarray and o.dtype in (f32, f64) else _operand(x, o.dtype, o.size) if o.dtype in (f32, f64) else x for x in old] if o.wanted else None
+    return (
+        [x.view(o.dtype) if x.__class__ is ndarray and o.dtype in (f32, f64) else _operand(x, o.dtype, o.size) if o.dtype in (f32, f64) else x for x in old]
+        if o.wanted
+        else None
+    )
 
 
 # ------------------------------------------------------------------------------------------------ generated code

@@ -6,7 +6,20 @@ import numpy as np
 
 from ..codegen import Emitter, width_of
 from ..ptx import Instruction
-from ..values import MASK, SIGNED, UNSIGNED, Split, as_signed, f16, f32, f64, full, i64, ndarray, signed, u16, u32, u64, widen
+from ..values import MASK, SIGNED, UNSIGNED, Split, as_signed, f32, f64, full, i64, ndarray, signed, u16, u32, u64, widen
+from .formats import (
+    bf16_to_double,
+    bf16_to_float,
+    float_to_bf16,
+    float_to_half,
+    float_to_tf32,
+    fp8_pair,
+    fp8_part,
+    half_to_float,
+    relu16,
+    saturated16,
+    wide_integer,
+)
 
 ROUND_TO_INTEGER = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 
@@ -98,59 +111,6 @@ def round_float(x, how: str):
     return out if out.__class__ is ndarray else x.__class__(out)
 
 
-def half_to_float(x, type=f32):
-    """The bits of an fp16 → float."""
-    if x.__class__ is int:
-        return u16(x & M16).view(f16).astype(type)
-    return np.ascontiguousarray(full(x).astype(u16)).view(f16).astype(type)
-
-
-M16 = 0xFFFF
-
-
-def float_to_half(x, how: str = "rn"):
-    """float32/64 → the bits of an fp16, as b16. A NaN becomes 0x7fff."""
-    scalar = x.__class__ is not ndarray
-    a = np.asarray(x)
-    near = a.astype(f16)
-    if how != "rn":
-        wide = near.astype(f64)
-        down = (wide > a) & ((how == "rm") | ((how == "rz") & (a > 0)))
-        up = (wide < a) & ((how == "rp") | ((how == "rz") & (a < 0)))
-        near = np.where(down & (near == np.inf), f16(65504), np.where(down, np.nextafter(near, f16(-np.inf)), near))
-        near = np.where(up & (near == -np.inf), f16(-65504), np.where(up, np.nextafter(near, f16(np.inf)), near))
-    bits = np.where(np.isnan(a), u16(0x7FFF), near.astype(f16).view(u16))
-    return int(bits) if scalar else bits
-
-
-def bf16_to_float(x):
-    return u32((x & M16) << 16).view(f32) if x.__class__ is int else (full(x).astype(u32) << u32(16)).view(f32)
-
-
-def float_to_bf16(x, how: str = "rn"):
-    """float32 → the bits of a bf16, to nearest even or towards zero. A NaN becomes 0x7fff."""
-    scalar = x.__class__ is not ndarray
-    bits = np.asarray(x, f32).view(u32)
-    nan = np.isnan(x)
-    up = bits if how == "rz" else bits + (u32(0x7FFF) + ((bits >> u32(16)) & u32(1)))
-    out = np.where(nan, u16(0x7FFF), (up >> u32(16)).astype(u16))
-    return int(out) if scalar else out
-
-
-def float_to_tf32(x, how: str):
-    """float32 → tf32 (10 bits of mantissa), as b32."""
-    scalar = x.__class__ is not ndarray
-    bits = np.asarray(x, f32).view(u32)
-    if how == "rna":
-        up = bits + u32(0x1000)
-    elif how == "rn":
-        up = bits + (u32(0xFFF) + ((bits >> u32(13)) & u32(1)))
-    else:
-        up = bits
-    out = np.where(np.isfinite(x), up & u32(0xFFFFE000), bits)
-    return int(out) if scalar else out
-
-
 def pack2(high, low):
     """Two 16-bit halves as b32."""
     if high.__class__ is int and low.__class__ is int:
@@ -159,14 +119,23 @@ def pack2(high, low):
     return high << u32(16) | low
 
 
+def finite16(x, largest: int):
+    """`.satfinite`: an infinity as the largest finite number of its sign."""
+    if x.__class__ is int:
+        return x & 0x8000 | largest if x & 0x7FFF == largest + 1 else x
+    return np.where(x & u16(0x7FFF) == largest + 1, x & u16(0x8000) | u16(largest), x)
+
+
 NAMES = {
     "RESIZE": resize, "SATI": saturated, "ITOF": int_to_float, "ITOFD": int_to_float_directed, "FTOI": float_to_int, "FTOF": float_to_float, "NARROW": narrowed,
-    "ROUNDF": round_float, "HTOF": half_to_float, "FTOH": float_to_half, "BTOF": bf16_to_float, "FTOB": float_to_bf16, "FTOTF": float_to_tf32, "PACK2": pack2,
-    "FP32": f32, "FP64": f64, "relu": lambda x: np.where(x > 0, x, x.dtype.type(0)) if x.__class__ is ndarray else x.__class__(x if x > 0 else 0),
+    "ROUNDF": round_float, "HTOF": half_to_float, "FTOH": float_to_half, "BTOF": bf16_to_float, "BTOD": bf16_to_double, "FTOB": float_to_bf16, "FTOTF": float_to_tf32,
+    "ITOD": wide_integer, "PACK2": pack2, "RELU16": relu16, "SAT16": saturated16, "FINITE16": finite16, "FP8": fp8_pair, "FP8PART": fp8_part,
+    "FP32": f32, "FP64": f64,
 }  # fmt: skip
 
 _FLOATS = ("f16", "bf16", "f32", "f64")
-_PACKED = {"f16x2": "FTOH", "bf16x2": "FTOB"}
+_PACKED = {"f16x2": "f16", "bf16x2": "bf16"}
+_FP8 = {"e4m3x2": "e4m3", "e5m2x2": "e5m2"}
 
 
 def emit_cvt(e: Emitter, i: Instruction) -> None:
@@ -174,11 +143,11 @@ def emit_cvt(e: Emitter, i: Instruction) -> None:
     how = next((m for m in i.modifiers if m in ("rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi")), "")
     d, a = i.operands[:2]
     if to in _PACKED and source == "f32" and len(i.operands) == 3:
-        halves = [e.use(x, "f32") for x in i.operands[1:]]
-        if "relu" in i.modifiers:
-            halves = [f"relu({x})" for x in halves]
-        f = _PACKED[to]
-        e.define(d, "b32", f"PACK2({f}({halves[0]},{how!r}),{f}({halves[1]},{how!r}))")
+        high, low = (_to_half(e.use(x, "f32"), _PACKED[to], how, i.modifiers) for x in i.operands[1:])
+        e.define(d, "b32", f"PACK2({high},{low})")
+        return
+    if to in _FP8 or source in _FP8:
+        _fp8(e, i, to, source)
         return
     if to == "tf32":
         e.define(d, "b32", f"FTOTF({e.use(a, 'f32')},{how!r})")
@@ -191,7 +160,7 @@ def emit_cvt(e: Emitter, i: Instruction) -> None:
         width, is_signed = width_of(source), source[0] == "s"
         x = e.use(a, source if width >= 16 else "u32")
         if to in ("f16", "bf16"):
-            made = f"{'FTOH' if to == 'f16' else 'FTOB'}(FTOF(ITOF({x},{width},{is_signed},FP64),FP32),{how!r})" if to == "bf16" else f"FTOH(ITOF({x},{width},{is_signed},FP64),{how!r})"
+            made = _to_half(f"ITOD({x},{width},{is_signed})", to, how, i.modifiers)
         elif how in ("", "rn"):
             made = f"ITOF({x},{width},{is_signed},FP{to[1:]})"
         else:
@@ -207,10 +176,7 @@ def emit_cvt(e: Emitter, i: Instruction) -> None:
             raise e.unsupported()
         src, dst = width_of(source), width_of(to)
         x = e.use(a, source if src >= 16 else "b32")
-        if "sat" in i.modifiers:
-            made = f"SATI({x},{src},{source[0] == 's'},{dst},{to[0] == 's'})"
-        else:
-            made = f"RESIZE({x},{src},{source[0] == 's'},{dst})"
+        made = f"SATI({x},{src},{source[0] == 's'},{dst},{to[0] == 's'})" if "sat" in i.modifiers else f"RESIZE({x},{src},{source[0] == 's'},{dst})"
         e.define(d, "b" + str(max(dst, 16)), _into(e, d, made, dst, to[0] == "s"))
 
 
@@ -224,29 +190,57 @@ def _read_float(e: Emitter, a, source: str) -> str:
     if source == "f16":
         return f"HTOF({e.use(a, 'b16')})"
     if source == "bf16":
-        return f"BTOF({e.use(a, 'b16')})"
+        return f"BTOD({e.use(a, 'b16')})"
     return e.use(a, source)
+
+
+def _to_half(x: str, to: str, how: str, modifiers: tuple[str, ...]) -> str:
+    """The bits of an f16 or bf16 from a float."""
+    made = f"{'FTOH' if to == 'f16' else 'FTOB'}({x},{how if how in ('rz', 'rm', 'rp') else 'rn'!r})"
+    if "satfinite" in modifiers:
+        made = f"FINITE16({made},{0x7BFF if to == 'f16' else 0x7F7F})"
+    if "relu" in modifiers:
+        made = f"RELU16({made})"
+    if "sat" in modifiers:
+        made = f"SAT16({made},{0x3C00 if to == 'f16' else 0x3F80})"
+    return made
 
 
 def _float_to_float(e: Emitter, i: Instruction, to: str, source: str, how: str) -> None:
     d, a = i.operands[:2]
+    if to == "f32" and source == "bf16":
+        e.define(d, to, f"BTOF({e.use(a, 'b16')})")
+        return
     x = _read_float(e, a, source)
     if how in ROUND_TO_INTEGER:
         x = f"ROUNDF({x},{how!r})"
-    if "relu" in i.modifiers:
-        x = f"relu({x})"
-    if "sat" in i.modifiers:
-        x = f"SAT({x})"
-    if to == "f16":
-        e.define(d, "b16", f"FTOH({x},{how if how in ('rz', 'rm', 'rp') else 'rn'!r})")
-    elif to == "bf16":
-        e.define(d, "b16", f"FTOB({x},{how if how == 'rz' else 'rn'!r})")
-    elif to == "f32" and source == "f64":
-        e.define(d, to, f"FTOF({x},FP32)" if how in ("", "rn") else f"NARROW({x},{how!r})")
+    if to in ("f16", "bf16"):
+        e.define(d, "b16", _to_half(x, to, how, i.modifiers))
+        return
+    if to == "f32" and source == "f64":
+        x = f"FTOF({x},FP32)" if how in ("", "rn") else f"NARROW({x},{how!r})"
     elif to == "f64":
-        e.define(d, to, f"FTOF({x},FP64)")
+        x = f"FTOF({x},FP64)"
+    e.define(d, to, f"SAT({x})" if "sat" in i.modifiers else x)
+
+
+def _fp8(e: Emitter, i: Instruction, to: str, source: str) -> None:
+    """Pairs of 8-bit floats from f32 and f16x2, and back to f16x2."""
+    d, operands = i.operands[0], i.operands[1:]
+    if to in _FP8 and source == "f32" and len(operands) == 2:
+        high, low = (e.use(x, "f32") for x in operands)
+    elif to in _FP8 and source == "f16x2":
+        x = e.use(operands[0], "b32")
+        high, low = f"HTOF(UNPACK({x},1,16))", f"HTOF(UNPACK({x},0,16))"
+    elif source in _FP8 and to == "f16x2":
+        x = e.use(operands[0], "b16")
+        high, low = (_to_half(f"FP8PART({_FP8[source]!r},{x},{k})", "f16", "rn", i.modifiers) for k in (1, 0))
+        made = f"PACK2({high},{low})"
+        e.define(d, "b32", made)
+        return
     else:
-        e.define(d, to, x)
+        raise e.unsupported()
+    e.define(d, "b16", f"FP8({_FP8[to]!r},{high},{low},{'relu' in i.modifiers})")
 
 
 EMIT = {"cvt": emit_cvt}

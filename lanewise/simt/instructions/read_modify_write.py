@@ -7,29 +7,24 @@ segment, and each sees what its predecessors left.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from ..values import f16, f32, ndarray, u16
-from .convert import bf16_to_float, float_to_bf16, float_to_half, half_to_float
-from .floating import fmax, fmin
+from ..values import f16, ndarray, u16
+from .half import FORMATS, OPERATIONS
 
 UFUNCS = {"add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
 
 
-def _half(f: Callable, to_float: Callable, from_float: Callable) -> Callable:
-    return lambda x, b: from_float(f(to_float(x), to_float(b)))
-
-
-# The new value of a cell that holds x. Halves are u16; a float32 sum of two of them, rounded once more, is the exact sum rounded once.
+# The new value of a cell that holds x; halves are bits, as u16.
 NEW: dict[str, Callable] = {
     **UFUNCS,
     "inc": lambda x, b: np.where(x >= b, x.dtype.type(0), x + x.dtype.type(1)),
     "dec": lambda x, b: np.where((x == 0) | (x > b), b, x - x.dtype.type(1)),
     "exch": lambda x, b: b,
     "cas": lambda x, expected, b: np.where(x == expected, b, x),
-    **{f"{op}.f16": _half(f, half_to_float, float_to_half) for op, f in (("add", np.add), ("min", fmin), ("max", fmax))},
-    **{f"{op}.bf16": _half(f, bf16_to_float, float_to_bf16) for op, f in (("add", np.add), ("min", fmin), ("max", fmax))},
+    **{f"{op}.{type}": partial(OPERATIONS[op], form) for type, form in FORMATS.items() for op in ("add", "min", "max")},
 }  # fmt: skip
 
 
@@ -179,4 +174,4 @@ def _rank_by_rank(cells: ndarray, at: ndarray, starts: ndarray, sizes: ndarray, 
     return seen
 
 
-__all__ = ["NEW", "UFUNCS", "f32", "update"]
+__all__ = ["NEW", "UFUNCS", "update"]
