@@ -15,6 +15,7 @@ from .errors import KernelNotFound, Unsupported
 from .fpmode import flushed
 from .launch_types import Output, Unset
 from .memory import MIDDLE, POISON, RANGE, Allocation, Region
+from .program import Program, function_address
 from .report import Report
 from .summary import summarise
 
@@ -101,18 +102,14 @@ class Module:
             if v.relocations and v.name in self.addresses:
                 a = next(x for x in self._variables if x.base == self.addresses[v.name][1])
                 for offset, symbol in v.relocations.items():
-                    target = self.addresses.get(symbol)
-                    if target is not None:
-                        cell = a.data[offset : offset + 8].view(np.uint64)
-                        cell += np.uint64(target[1])
+                    target = self.addresses[symbol][1] if symbol in self.addresses else function_address(self.parsed, symbol)
+                    a.data[offset : offset + 8].view(np.uint64)[:] += np.uint64(target)
 
 
 class Kernel:
     """An entry point. `max_dynamic_shared_size_bytes` may be raised, as on a GPU, for more than 48 KB of shared memory."""
 
     def __init__(self, module: Module, name: str, entry: str):
-        from .program import Program
-
         self.module, self.name, self.entry = module, name, entry
         self.max_dynamic_shared_size_bytes: int | None = None
         addresses = dict(module.addresses)
@@ -184,7 +181,7 @@ class Kernel:
         _bind(machine, self, bound, list(args), check)
         stopped = False
         try:
-            with flushed() if ".ftz" in self.module.ptx else nullcontext():
+            with flushed() if program.flush == "cpu" else nullcontext():
                 machine.run()
         except Stop:
             stopped = True

@@ -17,6 +17,14 @@ from .ptx import Address, Function, Instruction, Module, Symbol
 _FUNCTIONS = 0x6100 << 40  # addresses of device functions
 
 
+_ARITHMETIC = frozenset("add sub mul fma mad div rcp sqrt rsqrt ex2 lg2 sin cos min max abs neg setp set".split())
+
+
+def function_address(module: Module, name: str) -> int:
+    """A device function's address, for pointers to functions."""
+    return _FUNCTIONS + 16 * (list(module.functions).index(name) + 1)
+
+
 @dataclass(slots=True)
 class Site:
     """One memory instruction. `origin`: the variable or parameter its address comes from, as far as the PTX shows."""
@@ -151,10 +159,40 @@ class Program:
         self.scope: dict[str, Any] = {**NAMES, **RUNTIME, "__builtins__": __builtins__}
         self.shared: dict[str, Placed] = {}
         self.static_shared = 0
-        self.function_names: list[str] = []
         self._lay_out_shared()
+        self.flush = self._flushing()
         self.main = self.code(entry.name)
         self.grains = _grains(self)
+
+    def _reached(self) -> list[Function]:
+        """The entry and every function it may call."""
+        found, queue = [], [self.entry]
+        while queue:
+            function = queue.pop()
+            if function in found or not function.defined:
+                continue
+            found.append(function)
+            for i in ptx.body(self.module, function):
+                if i.opcode == "call":
+                    callee = i.operands[1] if len(i.operands) > 1 else i.operands[0]
+                    names = [callee] if isinstance(callee, str) else list(self.module.functions)
+                    queue += [self.module.functions[n] for n in names if n in self.module.functions]
+        return found
+
+    def _flushing(self) -> str:
+        """How `.ftz` is done: by the processor ("cpu") where every float32 operation wants it, "explicit" where only some do, "" where none does."""
+        with_flush = without = False
+        for function in self._reached():
+            for i in ptx.body(self.module, function):
+                if i.opcode == "cvt" and "ftz" in i.modifiers:
+                    with_flush = True
+                if i.opcode not in _ARITHMETIC or not i.modifiers or i.modifiers[-1] not in ("f32", "f64"):
+                    continue
+                if "ftz" in i.modifiers:
+                    with_flush = True
+                else:
+                    without = True
+        return "" if not with_flush else "explicit" if without else "cpu"
 
     def names(self, more: dict[str, Any]) -> None:
         self.scope.update(more)
@@ -200,13 +238,12 @@ class Program:
         return None
 
     def function_address(self, name: str) -> int:
-        if name not in self.function_names:
-            self.function_names.append(name)
-        return _FUNCTIONS + 16 * (self.function_names.index(name) + 1)
+        return function_address(self.module, name)
 
     def function_at(self, address: int) -> str | None:
-        index = (address - _FUNCTIONS) // 16 - 1
-        return self.function_names[index] if 0 <= index < len(self.function_names) and address % 16 == 0 else None
+        index, rest = divmod(address - _FUNCTIONS, 16)
+        names = list(self.module.functions)
+        return names[index - 1] if 0 < index <= len(names) and not rest else None
 
     # ------------------------------------------------------------------ functions
 

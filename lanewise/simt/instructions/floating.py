@@ -88,7 +88,14 @@ def directed32(op: str, how: str, a, b, c=None):
         err = (x - p) - e
     err = np.where(np.isfinite(err), err, 0.0)
     out = np.where(np.isfinite(s), _directed(s, err, how), np.asarray(s).astype(f32)).astype(f32)
+    if how == "rm" and op in ("add", "fma"):
+        out = np.where(_minus_zero(s, err, x if op == "add" else x * y, y if op == "add" else c), f32(-0.0), out)
     return out[()] if scalar else out
+
+
+def _minus_zero(s, err, a, b):
+    """Rounded down, an exact sum of zero is −0 unless both parts are +0."""
+    return (s == 0) & (err == 0) & (np.signbit(a) | np.signbit(b) | (np.asarray(a) != 0))
 
 
 def directed64(op: str, how: str, a, b, c=None):
@@ -110,6 +117,8 @@ def directed64(op: str, how: str, a, b, c=None):
     toward = {"rm": err < 0, "rp": err > 0, "rz": np.where(s > 0, err < 0, err > 0)}[how]
     limit = {"rm": np.full(s.shape, -np.inf), "rp": np.full(s.shape, np.inf), "rz": np.zeros(s.shape)}[how]
     out = np.where(toward & np.isfinite(s), np.nextafter(s, limit), s)
+    if how == "rm" and op in ("add", "fma"):
+        out = np.where(_minus_zero(s, err, np.asarray(a, f64) if op == "add" else np.asarray(a, f64) * b, b if op == "add" else c), -0.0, out)
     return out[()] if scalar else out
 
 
@@ -196,11 +205,20 @@ def negative(x):
     return np.negative(x)
 
 
+def flush(x):
+    """Subnormal float32 → zero of the same sign."""
+    small = np.abs(x) < TINY
+    return np.where(small, np.copysign(f32(0), x), x).astype(f32) if x.__class__ is ndarray else np.copysign(f32(0), x) if small else x
+
+
+TINY = np.finfo(f32).tiny
+
+
 NAMES = {
     "FMA32": fma32, "FMA64": fma64, "DIR32": directed32, "DIR64": directed64, "SAT": saturate, "FMIN": fmin, "FMAX": fmax, "FMINN": fmin_nan, "FMAXN": fmax_nan,
     "SQRT": np.sqrt, "ABSF": np.abs, "NEGF": negative, "EX2": _ex2, "LG2": np.log2, "SIN": approx(np.sin), "COS": approx(np.cos), "TANH": approx(np.tanh),
     "RCP32": lambda x: f32(1) / x, "RCP64": lambda x: f64(1) / x, "RSQRT32": approx(lambda x: 1 / np.sqrt(x)), "RSQRT64": approx(lambda x: 1 / np.sqrt(x), f64),
-    "COPYSIGN": copysign, "TESTP": lambda how, x: v.tidy(_test(how, x)),
+    "FZ": flush, "ONE32": f32(1), "COPYSIGN": copysign, "TESTP": lambda how, x: v.tidy(_test(how, x)),
     **{f"FCMP_{op}": compare_float(op) for op in ("lt", "le", "gt", "ge", "eq", "ne", "ltu", "leu", "gtu", "geu", "equ", "neu", "num", "nan")},
     **{f"ICMP_{op}_{w}_{s}": v.comparison(op, w, s) for op in ("lt", "le", "gt", "ge", "eq", "ne") for w in (8, 16, 32, 64) for s in (True, False)},
 }  # fmt: skip
@@ -218,37 +236,48 @@ def rounding(i: Instruction) -> str:
     return next((m for m in i.modifiers if m in ROUNDINGS), "rn")
 
 
-def finish(e: Emitter, i: Instruction, made: str) -> None:
-    e.define(i.operands[0], i.modifiers[-1], f"SAT({made})" if "sat" in i.modifiers else made)
+def finish(e: Emitter, i: Instruction, made: str, kept: bool = False) -> None:
+    """Saturate and flush the result. `kept`: an operation that the processor's own flushing leaves alone (min, abs, directed rounding)."""
+    if "sat" in i.modifiers:
+        made = f"SAT({made})"
+    if "ftz" in i.modifiers and (kept or e.code.program.flush == "explicit"):
+        made = f"FZ({made})" if e.code.program.flush == "explicit" else f"({made}*ONE32)"
+    e.define(i.operands[0], i.modifiers[-1], made)
+
+
+def read(e: Emitter, i: Instruction, operand, type: str) -> str:
+    """An operand, flushed where the processor doesn't do it."""
+    x = e.use(operand, type)
+    return f"FZ({x})" if "ftz" in i.modifiers and type == "f32" and e.code.program.flush == "explicit" else x
 
 
 def emit_two(e: Emitter, i: Instruction) -> None:
     """add, sub, mul."""
     type = i.modifiers[-1]
-    a, b = (e.use(x, type) for x in i.operands[1:3])
+    a, b = (read(e, i, x, type) for x in i.operands[1:3])
     how, op = rounding(i), i.opcode
     if how == "rn":
         made = f"({a}{ {'add': '+', 'sub': '-', 'mul': '*'}[op] }{b})"
     else:
         made = f"DIR{type[1:]}({'add' if op == 'sub' else op!r},{how!r},{a},{'-' if op == 'sub' else ''}{b})".replace("(add,", "('add',")
-    finish(e, i, made)
+    finish(e, i, made, how != "rn")
 
 
 def emit_fma(e: Emitter, i: Instruction) -> None:
     type, how = i.modifiers[-1], rounding(i)
-    a, b, c = (e.use(x, type) for x in i.operands[1:4])
-    finish(e, i, f"FMA{type[1:]}({a},{b},{c})" if how == "rn" else f"DIR{type[1:]}('fma',{how!r},{a},{b},{c})")
+    a, b, c = (read(e, i, x, type) for x in i.operands[1:4])
+    finish(e, i, f"FMA{type[1:]}({a},{b},{c})" if how == "rn" else f"DIR{type[1:]}('fma',{how!r},{a},{b},{c})", how != "rn")
 
 
 def emit_div(e: Emitter, i: Instruction) -> None:
     type, how = i.modifiers[-1], rounding(i)
-    a, b = (e.use(x, type) for x in i.operands[1:3])
-    finish(e, i, f"({a}/{b})" if how == "rn" else f"DIR{type[1:]}('div',{how!r},{a},{b})")
+    a, b = (read(e, i, x, type) for x in i.operands[1:3])
+    finish(e, i, f"({a}/{b})" if how == "rn" else f"DIR{type[1:]}('div',{how!r},{a},{b})", how != "rn")
 
 
 def emit_one(e: Emitter, i: Instruction) -> None:
     type, how = i.modifiers[-1], rounding(i)
-    x = e.use(i.operands[1], type)
+    x = read(e, i, i.operands[1], type)
     name = {"sqrt": "SQRT", "abs": "ABSF", "neg": "NEGF", "ex2": "EX2", "lg2": "LG2", "sin": "SIN", "cos": "COS", "tanh": "TANH"}.get(i.opcode)
     if i.opcode in ("rcp", "rsqrt"):
         name = i.opcode.upper() + type[1:]
@@ -257,21 +286,21 @@ def emit_one(e: Emitter, i: Instruction) -> None:
         made = f"DIR{type[1:]}('div',{how!r},{one},{x})" if i.opcode == "rcp" else f"DIR{type[1:]}('sqrt',{how!r},{x},{x})"
     else:
         made = f"{name}({x})"
-    finish(e, i, made)
+    finish(e, i, made, how != "rn" or i.opcode in ("abs", "neg"))
 
 
 def emit_min(e: Emitter, i: Instruction) -> None:
     type = i.modifiers[-1]
     if "xorsign" in i.modifiers:
         raise e.unsupported()
-    names = [e.use(x, type) for x in i.operands[1:]]
+    names = [read(e, i, x, type) for x in i.operands[1:]]
     f = ("FMIN" if i.opcode == "min" else "FMAX") + ("N" if "NaN" in i.modifiers else "")
     made = names[0]
     for other in names[1:]:
         made = f"{f}({made},{other})"
     if "abs" in i.modifiers:
         raise e.unsupported()
-    finish(e, i, made)
+    finish(e, i, made, True)
 
 
 def emit_copysign(e: Emitter, i: Instruction) -> None:
@@ -285,7 +314,8 @@ def emit_testp(e: Emitter, i: Instruction) -> None:
 
 def comparison_text(e: Emitter, op: str, type: str, a, b) -> str:
     """An expression for `a op b`, a predicate."""
-    x, y = e.use(a, type), e.use(b, type)
+    assert e.instruction is not None
+    x, y = read(e, e.instruction, a, type), read(e, e.instruction, b, type)
     if type in ("f32", "f64"):
         return f"FCMP_{op}({x},{y})"
     if type == "pred":

@@ -227,14 +227,29 @@ def sad(a, b, c, width: int, is_signed: bool):
     return {16: v.add16, 32: v.add32, 64: v.add64}[width](c, {16: v.sub16, 32: v.sub32, 64: v.sub64}[width](big, small))
 
 
-def dot4(a, b, c, a_signed: bool, b_signed: bool, parts: int = 4):
-    """dp4a: the sum of four byte products and c (parts=4); dp2a uses 16-bit halves of a and bytes of b in the caller."""
+def dot4(a, b, c, a_signed: bool, b_signed: bool):
+    """dp4a: the sum of four byte products and c."""
     scalar = all(x.__class__ is int for x in (a, b, c))
     x, y, total = (np.asarray(_lift(p, 32)) for p in (a, b, c))
     total = total.astype(i64)
     for k in range(4):
         p, q = ((z >> u32(8 * k)) & u32(0xFF) for z in (x, y))
         p = p.astype(np.uint8).view(np.int8).astype(i64) if a_signed else p.astype(i64)
+        q = q.astype(np.uint8).view(np.int8).astype(i64) if b_signed else q.astype(i64)
+        total = total + p * q
+    out = total.astype(u32)
+    return int(out) if scalar else out
+
+
+def dot2(a, b, c, a_signed: bool, b_signed: bool, high: bool):
+    """dp2a: the two 16-bit halves of a times two bytes of b (the upper ones if `high`), plus c."""
+    scalar = all(x.__class__ is int for x in (a, b, c))
+    x, y, total = (np.asarray(_lift(p, 32)) for p in (a, b, c))
+    total = total.astype(i64)
+    for k in range(2):
+        p = (x >> u32(16 * k)) & u32(0xFFFF)
+        q = (y >> u32(8 * (k + 2 * high))) & u32(0xFF)
+        p = p.astype(np.uint16).view(np.int16).astype(i64) if a_signed else p.astype(i64)
         q = q.astype(np.uint8).view(np.int8).astype(i64) if b_signed else q.astype(i64)
         total = total + p * q
     out = total.astype(u32)
@@ -277,7 +292,7 @@ NAMES = {
     "MUL16": v.mul16, "MUL32": v.mul32, "MUL64": v.mul64, "MAD32": v.mad32, "MAD64": v.mad64, "NEG32": v.neg32, "NEG64": v.neg64,
     "MULW_S": v.mul_wide_s32, "MULW_U": v.mul_wide_u32, "SHL": v.shl, "SHR": v.shr, "MINI": min_int, "MAXI": max_int, "MULHI": mul_hi,
     "DIVI": divide, "REMI": remainder, "POPC": popc, "BREV": brev, "CLZ": clz, "BFIND": bfind, "BFE": bfe, "BFI": bfi, "PRMT": prmt, "SHF": funnel,
-    "SAD": sad, "DP4A": dot4, "AND": logic("and"), "OR": logic("or"), "XOR": logic("xor"), "LOP3": lop3, "INV": invert, "ABSI": absolute,
+    "SAD": sad, "DP4A": dot4, "DP2A": dot2, "AND": logic("and"), "OR": logic("or"), "XOR": logic("xor"), "LOP3": lop3, "INV": invert, "ABSI": absolute,
     "WIDEN": v.widen,
 }  # fmt: skip
 
@@ -465,6 +480,12 @@ def emit_dp4a(e: Emitter, i: Instruction) -> None:
     e.define(d, "b32", f"DP4A({e.use(a, 'b32')},{e.use(b, 'b32')},{e.use(c, 'b32')},{_is_signed(ta)},{_is_signed(tb)})")
 
 
+def emit_dp2a(e: Emitter, i: Instruction) -> None:
+    d, a, b, c = i.operands
+    ta, tb = i.modifiers[-2:]
+    e.define(d, "b32", f"DP2A({e.use(a, 'b32')},{e.use(b, 'b32')},{e.use(c, 'b32')},{_is_signed(ta)},{_is_signed(tb)},{'hi' in i.modifiers})")
+
+
 def emit_lop3(e: Emitter, i: Instruction) -> None:
     d, a, b, c, table = i.operands[:5]
     if len(i.operands) > 5:
@@ -476,5 +497,5 @@ EMIT = {
     "addc": emit_add, "subc": emit_add, "madc": emit_madc, "mul24": emit_mul, "mad24": emit_mul, "shl": emit_shift, "shr": emit_shift, "and": emit_logic, "or": emit_logic, "xor": emit_logic, "not": emit_not,
     "cnot": lambda e, i: e.define(i.operands[0], i.modifiers[-1], f"SELI(tidy({e.use(i.operands[1], i.modifiers[-1])}==0),1,0,{width_of(i.modifiers[-1])})"),
     "popc": _one("POPC", "u32"), "clz": _one("CLZ", "u32"), "brev": _one("BREV"), "bfind": emit_bfind, "bfe": emit_bfe, "bfi": emit_bfi,
-    "prmt": emit_prmt, "shf": emit_shf, "sad": emit_sad, "dp4a": emit_dp4a, "lop3": emit_lop3, "rem": _two("REMI"),
+    "prmt": emit_prmt, "shf": emit_shf, "sad": emit_sad, "dp4a": emit_dp4a, "dp2a": emit_dp2a, "lop3": emit_lop3, "rem": _two("REMI"),
 }  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from ..codegen import Emitter
@@ -113,6 +115,33 @@ def shuffle(g, mode: str, a, b, c, mask, pc: int):
     return out, inside
 
 
+def by_mask(operation):
+    """The operation with one mask at a time, where lanes of a warp name different ones (tiles of a warp side by side)."""
+
+    @functools.wraps(operation)
+    def apply(g, *rest):
+        *before, mask = rest
+        mask = _full(mask)
+        if mask.__class__ is int:
+            return operation(g, *before, mask)
+        different = np.unique(mask)
+        if len(different) == 1:
+            return operation(g, *before, int(different[0]))
+        out = None
+        for one in different:
+            here = operation(g, *before, int(one))
+            if out is None:
+                out = here
+            elif here.__class__ is tuple:
+                out = tuple(np.where(mask == one, x, y) for x, y in zip(here, out, strict=True))
+            else:
+                out = np.where(mask == one, here, out)
+        return out
+
+    return apply
+
+
+@by_mask
 def vote(g, mode: str, p, mask):
     w = warps(g)
     if p.__class__ is bool and w.complete and mask.__class__ is int and mask == 0xFFFFFFFF:
@@ -131,7 +160,8 @@ def vote(g, mode: str, p, mask):
     return w.gather(everyone | ~x.any(axis=1))
 
 
-def match(g, mode: str, a, mask, width: int):
+@by_mask
+def match(g, mode: str, width: int, a, mask):
     """match.any: lanes of the mask with the same value. match.all: the mask if all agree, and whether they do."""
     w = warps(g)
     a = _full(a)
@@ -149,6 +179,7 @@ def match(g, mode: str, a, mask, width: int):
 _REDUCE = {"add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
 
 
+@by_mask
 def reduce_warp(g, op: str, is_signed: bool, a, mask):
     w = warps(g)
     a = _full(a)
@@ -160,6 +191,7 @@ def reduce_warp(g, op: str, is_signed: bool, a, mask):
     return w.gather(out)
 
 
+@by_mask
 def elect(g, mask):
     """(number of the lowest lane of the mask, whether it is this one)."""
     w = warps(g)
@@ -198,7 +230,7 @@ def emit_vote(e: Emitter, i: Instruction) -> None:
 def emit_match(e: Emitter, i: Instruction) -> None:
     d, a, mask = i.operands
     mode, type = ("all" if "all" in i.modifiers else "any"), i.modifiers[-1]
-    made = f"MATCH(g,{mode!r},{e.use(a, type)},{e.use(mask, 'b32')},{type[1:]})"
+    made = f"MATCH(g,{mode!r},{type[1:]},{e.use(a, type)},{e.use(mask, 'b32')})"
     if mode == "any":
         e.define(d, "b32", made)
         return
