@@ -58,6 +58,7 @@ class Region:
 
     size: int
     writer: ndarray | None = None
+    plain: ndarray | None = None  # the last writer that wasn't atomic, where the kernel has atomics
     reader: ndarray | None = None
     reader2: ndarray | None = None
 

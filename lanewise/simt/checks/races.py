@@ -42,6 +42,8 @@ class GlobalRaces:
         self.machine = machine
         self.grain = machine.program.grains["global"]
         self.shift = {1: 0, 2: 1, 4: 2}[self.grain]
+        parsed = [i for f in machine.program.module.functions.values() for i in f.instructions or ()]
+        self.has_atomics = any(i.opcode in ("atom", "red") or "volatile" in i.modifiers for i in parsed)
 
     def tags(self, g: Group, iid: int, atomic: bool) -> ndarray:
         """This access of every lane of the group, (n, B) or (n, 1)."""
@@ -92,7 +94,7 @@ class GlobalRaces:
         if where.distinct:
             where.put(reader, self.shift, tags, j)
         else:
-            where.put(reader, self.shift, tags[::-1, ::-1][::-1, ::-1], j)
+            where.put(reader, self.shift, tags, j)
             kept = where.get(reader, self.shift, j)
             others = (kept ^ tags) & WHO != 0
             if np.any(others):  # some lane lost its place: remember one of them too
@@ -106,6 +108,8 @@ class GlobalRaces:
         assert region is not None
         if region.writer is None:
             region.writer = np.zeros(region.size // self.grain + 4, i64)
+            region.plain = np.zeros_like(region.writer) if self.has_atomics else None
+        plain = None if region.plain is None else _slice(region.plain, a, self.shift)
         tags = self.tags(g, iid, atomic)
         for j in range(self._words(total)):
             slot = _slice(region.writer, a, self.shift)
@@ -120,16 +124,19 @@ class GlobalRaces:
                     reader = where.get(_slice(readers, a, self.shift), self.shift, j)
                     if np.any(reader):
                         self._conflicts(g, iid, a, where, j, np.broadcast_to(reader, tags.shape), tags, "write", atomic, None, "read")
+            if plain is not None and atomic:  # a later atomic of the writer's own block must not hide a plain store from other blocks
+                writer = where.get(plain, self.shift, j)
+                if np.any(writer):
+                    self._conflicts(g, iid, a, where, j, np.broadcast_to(writer, tags.shape), tags, "write", atomic)
+            last, crowd = tags, not where.distinct
             if where.kind == "uniform":
-                where.put(slot, self.shift, tags[-1, -1], j)
-                crowd = tags.size > 1
+                last, crowd = tags[-1, -1], tags.size > 1
             elif where.shape != tags.shape:
-                last = tags[-1:] if where.shape[0] == 1 else tags
-                where.put(slot, self.shift, last[:, -1:] if where.shape[1] == 1 else last, j)
-                crowd = True
-            else:
-                where.put(slot, self.shift, tags, j)
-                crowd = not where.distinct
+                last, crowd = tags[-1:] if where.shape[0] == 1 else tags, True
+                last = last[:, -1:] if where.shape[1] == 1 else last
+            where.put(slot, self.shift, last, j)
+            if plain is not None and not atomic:
+                where.put(plain, self.shift, last, j)
             if crowd and not atomic:
                 kept = np.broadcast_to(where.get(slot, self.shift, j), tags.shape)
                 if ((kept ^ tags) & WHO).any():
@@ -199,7 +206,7 @@ class GlobalRaces:
                 array=a.name, index=index, space="global", line=faults.line(iid), access="atomic" if now.atomic else access, thread=thread, block=block,
                 other_line=other_line, other_access="atomic" if before.atomic else other_access, other_thread=other_thread, other_block=other_block,
                 same_warp=block == other_block and now.thread % T >> 5 == before.thread % T >> 5, read_and_written=reads_and_writes(machine, iid, before.site),
-                uses_atomics=any(s.kind.startswith(("atom", "red")) for s in machine.program.sites), count=len(lanes),
+                uses_atomics=self.has_atomics, count=len(lanes),
             )
         )  # fmt: skip
 
