@@ -142,7 +142,7 @@ _FUNCTION = re.compile(r"\.(entry|func)\b(?:\s*\.noreturn)?\s*(?:\((.*?)\)\s*)?(
 _DIRECTIVE = re.compile(r"\.(\w+)([\s\d,]*)")
 _ATTRIBUTE = re.compile(r"\.attribute\s*\([^()]*\)")
 _DECLARATION = re.compile(
-    r"(?P<lead>(?:\.(?:visible|extern|weak|common)\s+)*)\.(?P<space>global|const|shared|local|param|reg|tex)(?:::\w+)?\s+(?:\.align\s+(?P<align>\d+)\s+)?"
+    r"(?P<lead>(?:\.(?:visible|extern|weak|common)\s+)*)\.(?P<space>global|const|shared|local|param|reg|tex)(?:::\w+)?\s*(?:\.align\s+(?P<align>\d+)\s+)?"
     r"(?:\.v(?P<lanes>\d)\s+)?\.(?P<type>\w+)\s+(?P<pointer>\.ptr\b(?:\s*\.(?:global|shared|local|const))?(?:\s*\.align\s+\d+)?\s*)?(?P<names>.*)$",
     re.S,
 )

@@ -28,6 +28,8 @@ _CLANG_CHAIN = re.compile(r"@\[ \S*?([^/\s:]+):(\d+):\d+")
 _ITEM = re.compile(r"\{[^}]*\}|\[[^\]]*\]|[^,\s{\[][^,]*")
 _BASE = re.compile(r"\s*([\w$%.]+)?\s*((?:[+-]\s*-?\s*(?:0[xX])?[0-9a-fA-F]+U?\s*)*)$")
 _OFFSET = re.compile(r"([+-])\s*(-?)\s*((?:0[xX])?[0-9a-fA-F]+)")
+_WORD = re.compile(r"\.\w+(?:::\w+)?")
+_REGISTERS = re.compile(r"\.reg\s*\.(?!v)(\w+)\s+(.+)", re.S)
 _REGISTER = re.compile(r"([\w$%.]+)\s*(?:<\s*(\d+)\s*>)?\s*(?:,|$)")
 _CALL = re.compile(r"(?:\(([^()]*)\)\s*,\s*)?([\w$%.]+)\s*(?:,\s*\(([^()]*)\)\s*)?(?:,\s*([\w$.]+)\s*)?$")
 # PTX ISA 9.0, chapter 10; anything else with a `%` is a register nobody declared
@@ -191,7 +193,7 @@ class _Reader:
             self.out.append(Instruction("ret", (), (), None, self.lines.line, self.lines.inlined, self.lines.file, "ret"))
 
     def directive(self, statement: str, label: str | None) -> None:
-        word = statement.split(None, 1)[0]
+        word = _WORD.match(statement)[0]  # type: ignore[index]
         if word == ".reg":
             self.registers(statement)
         elif word == ".branchtargets" and label:
@@ -210,11 +212,11 @@ class _Reader:
             raise self.refuse(statement)
 
     def registers(self, statement: str) -> None:
-        words = statement.split(None, 2)
-        if len(words) != 3 or words[1].startswith(".v"):
+        found = _REGISTERS.match(statement)
+        if found is None:
             raise self.refuse(statement)
-        kind = words[1][1:]
-        for base, count in _REGISTER.findall(words[2]):
+        kind, names = found.groups()
+        for base, count in _REGISTER.findall(names):
             for name in [f"{base}{i}" for i in range(int(count))] if count else [base]:
                 made = self.unique(name) if self.scope.outer or name in self.taken else name
                 self.taken.add(made)
