@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -20,10 +21,15 @@ class Run:
     arguments: tuple
 
 
+@cache
+def kernel(source: str, entry: str, options: tuple[str, ...]) -> simt.Kernel:
+    """Compiled once: tables are launched again and again."""
+    return simt.compile(source, options=options).kernel(entry)
+
+
 def launch(case: Case, args: list | None = None, *, check: bool = True, schedule: int = 0) -> Run:
     """Compile and launch `case` with its own arguments or with those given; the arguments stay as they were."""
     given = tuple(args if args is not None else case.args())
     arrays = [a.copy() if isinstance(a, np.ndarray) else a for a in given]
-    kernel = simt.compile(case.source, options=case.options).kernel(case.entry)
-    report = kernel.launch(case.grid, case.block, arrays, case.shared_bytes, check=check, schedule=schedule)
+    report = kernel(case.source, case.entry, case.options).launch(case.grid, case.block, arrays, case.shared_bytes, check=check, schedule=schedule)
     return Run(report, tuple(arrays[k] for k in case.outputs), given)

@@ -66,7 +66,8 @@ def mma(entry, k, element, result, instruction, a_type, exact, values, wide, tol
 
 
 def halves(seed, *shape):
-    return normal(seed, *shape).astype(np.float16)
+    """The bits of float16: the kernels take them as unsigned short."""
+    return normal(seed, *shape).astype(np.float16).view(np.uint16)
 
 
 def brains(seed, *shape):
@@ -87,7 +88,11 @@ def positive_octets(seed, *shape):
 
 
 def whole_halves(seed, *shape):
-    return small(seed, *shape).astype(np.float16)
+    return small(seed, *shape).astype(np.float16).view(np.uint16)
+
+
+def from_half(bits):
+    return bits.view(np.float16).astype(np.float64)
 
 
 def double(a):
@@ -104,9 +109,9 @@ SUM = Tolerance(absolute=2**-13)
 EXACT = Tolerance()
 MMA = "mma.sync.aligned"
 CASES: list[Case] = [
-    mma("mma_f16_k16", 16, "unsigned short", "float", f"{MMA}.m16n8k16.row.col.f32.f16.f16.f32", "f16", False, halves, double, SUM, 2),
-    mma("mma_f16_k8", 8, "unsigned short", "float", f"{MMA}.m16n8k8.row.col.f32.f16.f16.f32", "f16", False, halves, double, SUM, 2),
-    mma("mma_f16_exact", 16, "unsigned short", "float", f"{MMA}.m16n8k16.row.col.f32.f16.f16.f32", "f16", True, whole_halves, double, EXACT, 2),
+    mma("mma_f16_k16", 16, "unsigned short", "float", f"{MMA}.m16n8k16.row.col.f32.f16.f16.f32", "f16", False, halves, from_half, SUM, 2),
+    mma("mma_f16_k8", 8, "unsigned short", "float", f"{MMA}.m16n8k8.row.col.f32.f16.f16.f32", "f16", False, halves, from_half, SUM, 2),
+    mma("mma_f16_exact", 16, "unsigned short", "float", f"{MMA}.m16n8k16.row.col.f32.f16.f16.f32", "f16", True, whole_halves, from_half, EXACT, 2),
     mma("mma_bf16_k16", 16, "unsigned short", "float", f"{MMA}.m16n8k16.row.col.f32.bf16.bf16.f32", "bf16", False, brains, from_bfloat16, SUM, 2),
     mma("mma_bf16_k8", 8, "unsigned short", "float", f"{MMA}.m16n8k8.row.col.f32.bf16.bf16.f32", "bf16", False, brains, from_bfloat16, SUM, 2),
     mma("mma_tf32_k8", 8, "float", "float", f"{MMA}.m16n8k8.row.col.f32.tf32.tf32.f32", "tf32", False, tf32, double, SUM, 1),
@@ -128,9 +133,9 @@ extern "C" __global__ void mma_f16_result(const unsigned short* A, const unsigne
     *reinterpret_cast<u32*>(D + (g + 8) * 8 + 2 * t) = d1;
 }""",
         entry="mma_f16_result",
-        args=lambda: [whole_halves(1, 16, 16), whole_halves(2, 8, 16), whole_halves(3, 16, 8), np.zeros((16, 8), np.float16)],
+        args=lambda: [whole_halves(1, 16, 16), whole_halves(2, 8, 16), whole_halves(3, 16, 8), np.zeros((16, 8), np.uint16)],
         outputs=(3,),
-        expect=lambda a, b, c, d: [(double(a) @ double(b).T + c).astype(np.float16)],
+        expect=lambda a, b, c, d: [(from_half(a) @ from_half(b).T + from_half(c)).astype(np.float16).view(np.uint16)],
         block=32,
     ),
     Case(
@@ -279,12 +284,22 @@ extern "C" __global__ void {entry}(const {ctype}* A, const {ctype}* B, const {re
 
 
 TWICE = Tolerance(absolute=2**-12)
+
+
+def floats16(seed, *shape):
+    return normal(seed, *shape).astype(np.float16)
+
+
+def whole_floats16(seed, *shape):
+    return small(seed, *shape).astype(np.float16)
+
+
 FP16, BF16 = "#include <cuda_fp16.h>", "#include <cuda_bf16.h>"
 CASES += [
-    wmma("wmma_f16", "half", FP16, "row", "row", halves, double, tolerance=TWICE),
-    wmma("wmma_f16_columns", "half", FP16, "col", "col", halves, double, tolerance=TWICE),
-    wmma("wmma_f16_wide", "half", FP16, "row", "col", halves, double, (8, 16, 32), tolerance=TWICE),
-    wmma("wmma_f16_tall", "half", FP16, "row", "row", halves, double, (32, 16, 8), tolerance=TWICE),
+    wmma("wmma_f16", "half", FP16, "row", "row", floats16, double, tolerance=TWICE),
+    wmma("wmma_f16_columns", "half", FP16, "col", "col", floats16, double, tolerance=TWICE),
+    wmma("wmma_f16_wide", "half", FP16, "row", "col", floats16, double, (8, 16, 32), tolerance=TWICE),
+    wmma("wmma_f16_tall", "half", FP16, "row", "row", floats16, double, (32, 16, 8), tolerance=TWICE),
     wmma("wmma_bf16", "__nv_bfloat16", BF16, "row", "col", brains, from_bfloat16, tolerance=TWICE),
-    wmma("wmma_f16_result", "half", FP16, "row", "row", whole_halves, double, result="half", tolerance=EXACT),
+    wmma("wmma_f16_result", "half", FP16, "row", "row", whole_floats16, double, result="half", tolerance=EXACT),
 ]

@@ -166,11 +166,18 @@ CASES: list[Case] = [
     ),
     case(
         "partial_warp",
-        "y[i] = __shfl_down_sync(0x000fffffu, v, 1) + (int)__activemask();",
-        lambda v: np.concatenate([v[:20][np.minimum(np.arange(20) + 1, 20 - 1)] + 0xFFFFF, np.zeros(12, v.dtype)]) + np.where(LANES == 19, v[20] - v[19], 0),
+        """int next = __shfl_down_sync(0x000fffffu, v, 1);
+    y[i] = (lane < 19 ? next : 0) + (int)__activemask();""",
+        lambda v: np.where(LANES < 19, v[np.minimum(LANES + 1, 31)] + 0xFFFFF, np.where(LANES == 19, 0xFFFFF, 0)),
         results=32,
         x=np.concatenate([values(9, 20), np.zeros(12, np.int32)]),
         block=20,
+    ),
+    case(
+        "masks_side_by_side",
+        """unsigned m = lane < 16 ? 0x0000ffffu : 0xffff0000u;
+    y[i] = __reduce_add_sync(m, v) + 10000 * __popc(__ballot_sync(m, v > 0)) + __shfl_xor_sync(m, v, 3) * 3;""",
+        lambda v: np.repeat(v.reshape(2, 16).sum(1) + 10000 * (v.reshape(2, 16) > 0).sum(1), 16) + v[LANES ^ 3] * 3,
     ),
     case(
         "elected",
