@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..blocks import Block, reads, writes
 from ..codegen import Emitter
-from ..ptx import Instruction, Vector
+from ..ptx import Instruction, Reg, Vector
 from ..values import UNSIGNED, f16, f32, f64, full, i16, ndarray, u16, u32
 from .floating import _two_sum, compare_float
 from .formats import NAN16, bf16_to_double, bf16_to_float, float_to_bf16, float_to_half, relu16, saturated16, to_odd
@@ -202,6 +203,37 @@ def _names(e: Emitter) -> None:
     e.code.program.names(NAMES)
 
 
+def _contractible(i: Instruction, *opcodes: str) -> bool:
+    return i.opcode in opcodes and i.predicate is None and not {"rn", "sat", "ftz"} & set(i.modifiers)
+
+
+def _product(block: Block, index: int) -> int | None:
+    """ptxas joins a product and the sum that alone uses it into one fma, unless `.rn` forbids it; the PTX still has both. Which mul joins add `index`?"""
+    i = block.instructions[index]
+    if not _contractible(i, "add", "sub"):
+        return None
+    for operand in i.operands[1:]:
+        if not isinstance(operand, Reg) or operand.name in block.live_out:
+            continue
+        made = next((k for k in range(index - 1, -1, -1) if operand.name in writes(block.instructions[k])), None)
+        if made is None:
+            continue
+        mul = block.instructions[made]
+        if not _contractible(mul, "mul") or mul.modifiers[-1] != i.modifiers[-1]:
+            continue
+        names = {x.name for x in mul.operands[1:] if isinstance(x, Reg)}
+        between = block.instructions[made + 1 : index]
+        uses = sum(reads(x).count(operand.name) for x in block.instructions[made + 1 :])
+        if uses == 1 and not any(names & set(writes(x)) for x in between):
+            return made
+    return None
+
+
+def _joined(block: Block, index: int) -> bool:
+    """Whether the product `index` is computed as a part of a later sum."""
+    return _contractible(block.instructions[index], "mul") and any(_product(block, k) == index for k in range(index + 1, len(block.instructions)))
+
+
 def emit_arithmetic(e: Emitter, i: Instruction) -> None:
     type = i.modifiers[-1]
     _names(e)
@@ -209,6 +241,20 @@ def emit_arithmetic(e: Emitter, i: Instruction) -> None:
         raise e.unsupported()
     name = i.opcode + (".NaN" if "NaN" in i.modifiers else "")
     held = "b32" if type.endswith("x2") else "b16"
+    at = e.index - e.block.start
+    if _joined(e.block, at):
+        return
+    product = _product(e.block, at)
+    if product is not None:
+        mul = e.block.instructions[product]
+        a, b = (e.use(x, held) for x in mul.operands[1:])
+        first = i.operands[1] == mul.operands[0]
+        c = e.use(i.operands[2 if first else 1], held)
+        if i.opcode == "sub":
+            sign = e.constant(frozenset())
+            a, c = (a, f"HALF('neg',{type!r},{sign},{c})") if first else (f"HALF('neg',{type!r},{sign},{a})", c)
+        e.define(i.operands[0], held, f"HALF('fma',{type!r},{e.constant(frozenset())},{a},{b},{c})")
+        return
     operands = ",".join(e.use(x, held) for x in i.operands[1:])
     change = e.constant(_CHANGE & set(i.modifiers))
     e.define(i.operands[0], held, f"HALF({name!r},{type!r},{change},{operands})")
