@@ -178,7 +178,7 @@ def _outputs(cell: Any) -> Iterator[dict[str, Any]]:
 
 
 def _not_the_same_everywhere(course: Course, notebook: Any, temporary: str) -> Iterator[str]:
-    """Outputs that would differ on another machine: paths, addresses of objects, the device's name."""
+    """Outputs that would differ on another machine: paths, addresses of objects, a verdict that didn't come about."""
     for number, cell in enumerate(notebook.cells, 1):
         if cell.cell_type != "code" or UNSTORED in cell.metadata.get("tags", []):
             continue
@@ -186,3 +186,5 @@ def _not_the_same_everywhere(course: Course, notebook: Any, temporary: str) -> I
         for what, pattern in (("a path", re.escape(str(course.root)) + "|" + re.escape(temporary)), ("an object's address", r" at 0x[0-9a-f]{6,}>")):
             if re.search(pattern, text):
                 yield f"cell {number} prints {what}, which differs from machine to machine: leave it out or tag the cell {UNSTORED}."
+        if re.search(r"\w: infrastructure\. ", text):
+            yield f"cell {number} has a verdict that says nothing about the kernel (infrastructure): build again."

@@ -65,7 +65,8 @@ def test_a_wrong_variant_gets_its_verdict(name, title):
     assert verdict.score < verdict.max_score
 
 
-@pytest.mark.parametrize("name", WORKED)
+# The attention kernels take seconds each.
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if key.number >= 9 else []) for name, key in WORKED.items()])
 def test_a_worked_kernel_is_right_or_shows_its_fault(name):
     example = load(WORKED[name], COURSE)
     assert example.problems() == []

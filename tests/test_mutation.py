@@ -33,7 +33,12 @@ def without_each_barrier(text):
         yield text.count("\n", 0, match.start()) + 1, text[: match.start()] + ";" + text[match.end() :]
 
 
-MUTANTS = [pytest.param(key, text, id=f"{key}-line-{line}") for key, whole in kernels() for line, text in without_each_barrier(whole)]
+SLOW_FROM = 9  # the attention kernels take seconds each
+MUTANTS = [
+    pytest.param(key, text, id=f"{key}-line-{line}", marks=[pytest.mark.slow] if key.number >= SLOW_FROM else [])
+    for key, whole in kernels()
+    for line, text in without_each_barrier(whole)
+]
 
 
 def test_barriers_are_found_outside_comments_alone():

@@ -110,6 +110,7 @@ def test_wrong_values_come_before_the_budget():
     assert check(TWICE, KERNEL.replace("2.0f * x[i]", "x[i] + x[(i + 8) % n]")).kind == "wrong-values"
 
 
+@pytest.mark.slow
 def test_later_cases_are_run_unless_the_kernel_never_ends():
     ragged = check(TWICE, KERNEL.replace("if (i < n)", "if (true)"))
     assert [case.passed for case in ragged.cases] == [True, False, False]

@@ -49,7 +49,10 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("name", FILES)
+LONG = {"an endless loop", "a printf flood"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in FILES])
 def test_every_file_gets_a_verdict(name):
     raw, kinds = FILES[name]
     verdict = sandbox.grade(KEY, raw, COURSE)
