@@ -137,6 +137,8 @@ def jupyter_arguments(work: Path, page: str) -> list[str]:
         # A token of our own: Jupyter then prints no second address, and a click on ours needs no password.
         f"--IdentityProvider.token={secrets.token_hex(16)}",
         "--JupyterApp.answer_yes=True",
+        # Other users of this computer can't read along, and the kernel doesn't warn that they could.
+        "--KernelManager.transport_encryption=auto",
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         arguments.append("--allow-root")
