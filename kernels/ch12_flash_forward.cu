@@ -41,15 +41,15 @@ __device__ void add4(float4& acc, float p, float4 v) {
     acc.w += p * v.w;
 }
 
-// `part` 0 .. 3 of a row are four neighbouring lanes: two exchanges join them.
+// The four lanes of a row are 8 lanes apart: two exchanges join them.
 __device__ float row_max(float v) {
-    v = fmaxf(v, __shfl_xor_sync(0xffffffffu, v, 1));
-    return fmaxf(v, __shfl_xor_sync(0xffffffffu, v, 2));
+    v = fmaxf(v, __shfl_xor_sync(0xffffffffu, v, 8));
+    return fmaxf(v, __shfl_xor_sync(0xffffffffu, v, 16));
 }
 
 __device__ float row_sum(float v) {
-    v += __shfl_xor_sync(0xffffffffu, v, 1);
-    return v + __shfl_xor_sync(0xffffffffu, v, 2);
+    v += __shfl_xor_sync(0xffffffffu, v, 8);
+    return v + __shfl_xor_sync(0xffffffffu, v, 16);
 }
 
 extern "C" __global__ void flash_forward(const float4* Q, const float4* K,
@@ -61,8 +61,11 @@ extern "C" __global__ void flash_forward(const float4* Q, const float4* K,
     __shared__ float4 Vs[Bc][pad4];
     __shared__ float Ps[Br][Bc + 4];
 
-    const int r = threadIdx.x / 4;          // 0 .. 31, row of the tile
-    const int part = threadIdx.x % 4;       // 0 .. 3, my share of that row
+    // A warp has 8 rows. Lanes 0-7 do share 0 of them, lanes 8-15 share 1, ...:
+    // 8 lanes that are served together want the same float4 of K or V.
+    const int lane = threadIdx.x % 32;
+    const int r = threadIdx.x / 32 * 8 + lane % 8;  // 0 .. 31, row of the tile
+    const int part = lane / 8;              // 0 .. 3, my share of that row
     const int first = blockIdx.x * Br;      // the block's first query
     const int row = first + r;              // my query, may be past the end
     const size_t head = blockIdx.y;
