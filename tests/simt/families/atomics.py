@@ -99,7 +99,7 @@ CASES += [
         source="""
 __device__ float greatest(float* address, float v) {
     int* bits = reinterpret_cast<int*>(address);
-    int old = *bits, seen;
+    int old = *(volatile int*)bits, seen;
     do { seen = old; if (__int_as_float(seen) >= v) break; old = atomicCAS(bits, seen, __float_as_int(v)); } while (seen != old);
     return __int_as_float(old);
 }
@@ -117,9 +117,9 @@ extern "C" __global__ void cas_maximum(const float* x, float* out) {
         source="""
 extern "C" __global__ void cas_widths(unsigned long long* wide, unsigned short* narrow, int* plain) {
     int i = threadIdx.x;
-    unsigned long long old = *wide, seen;
+    unsigned long long old = *(volatile unsigned long long*)wide, seen;
     do { seen = old; old = atomicCAS(wide, seen, seen * 1ull + (1ull << 33)); } while (seen != old);
-    unsigned short before = narrow[i & 3], was;
+    unsigned short before = *(volatile unsigned short*)&narrow[i & 3], was;
     do { was = before; before = atomicCAS(&narrow[i & 3], was, (unsigned short)(was + 3)); } while (was != before);
     atomicCAS(&plain[i], i, -i);
 }""",

@@ -19,6 +19,7 @@ extern "C" __global__ void printf_formats(const int* x, int* y) {
         printf("%x %X %o %#x %c %s %%\n", 255, 255, 8, 255, 'A', "text");
         printf("%lld %llu %ld\n", -5000000000ll, 18446744073709551615ull, 1234567890123l);
         printf("%f %.3f %8.2f %e %g %g\n", 1.5f, 3.14159, -2.5, 12345.678, 0.0001, 1e20);
+        // The value of printf is the number of arguments behind the format (in C it is the number of characters).
         printf("%s %d\n", x[0] > 0 ? "positive" : "negative", printf("x"));
     }
 }""",
@@ -28,7 +29,7 @@ extern "C" __global__ void printf_formats(const int* x, int* y) {
         expect=lambda x, y: [x],
         block=4,
         prints="plain\n17 -3 4000000000    42|42   |00042 +7\nff FF 10 0xff A text %\n-5000000000 18446744073709551615 1234567890123\n"
-        "1.500000 3.142    -2.50 1.234568e+04 0.0001 1e+20\nxpositive 1\n",
+        "1.500000 3.142    -2.50 1.234568e+04 0.0001 1e+20\nxpositive 0\n",
     ),
     Case(
         name="output.clock",
