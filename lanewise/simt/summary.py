@@ -113,9 +113,9 @@ def _unwritten(machine: Machine) -> None:
 
 
 def _without_consequences(findings: list) -> list:
-    """A read that came too early because of a race is unset only by chance of the order: the race is the cause."""
+    """A read that came too early because of a race is unset, and stores of a race are equal, only by chance of the order: the race is the cause."""
     raced = {(f.array, line) for f in findings if f.kind == "race" for line in (f.line, f.other.line if f.other else None)}
-    return [f for f in findings if f.kind != "uninitialised-read" or (f.array, f.line) not in raced]
+    return [f for f in findings if f.kind not in ("uninitialised-read", "same-value-write") or (f.array, f.line) not in raced]
 
 
 def _access_bytes(i: Instruction) -> int:
@@ -152,7 +152,7 @@ def _divergence(report: Report, machine: Machine, add) -> None:
     ratio = report.counters.active_lane_ratio
     if ratio is None or ratio > 0.9 or machine.T < 32:
         return
-    for (number, pc), times in machine.divergent.items():
+    for number, pc in machine.divergent:
         code = next(x for x in machine.program.codes.values() if x.number == number)
         block = code.blocks[pc]
         warps, _ = machine.executed[number]
@@ -161,7 +161,7 @@ def _divergence(report: Report, machine: Machine, add) -> None:
             continue
         lanes = min(machine.executed[number][1][s] / (32 * warps[s]) for s in sides)
         line = next((i.line for i in reversed(block.instructions) if i.line), None)
-        add.add(remarks.divergence(line=line, ratio=lanes, warps=times))
+        add.add(remarks.divergence(line=line, ratio=lanes))
 
 
 def _shared_remarks(report: Report, machine: Machine, add) -> None:

@@ -309,23 +309,6 @@ extern "C" __global__ void k(int* y) {
         values=[32],
     ),
     Pair(
-        id="local-never-set",
-        kind="uninitialised-read",
-        faulty="""
-extern "C" __global__ void k(const int* x, int* y) {
-  int seen[8];
-  for (int i = 0; i < 4; ++i) seen[x[i]] = i;
-  y[threadIdx.x] = seen[x[threadIdx.x]];
-}
-""",
-        args=lambda: [np.array([1, 3, 5, 7, 2], i32), zeros(5, i32)],
-        edits=(("int seen[8];", "int seen[8] = {};"),),
-        block=5,
-        fields=dict(array="seen", line=4, thread=(4, 0, 0)),
-        says=(r"\(local\)",),
-        values=[0, 1, 2, 3, 0],
-    ),
-    Pair(
         id="output-read-before-it-is-written",
         kind="uninitialised-read",
         faulty="""

@@ -525,6 +525,12 @@ def test_blocks_never_share_shared_memory():
     assert {f.kind for f in report.findings} == {"same-value-write"}, messages(report.findings)  # all blocks store the same y
 
 
+def test_a_race_leaves_no_remark_on_the_same_line():
+    """All threads of an increment store 1: that is the race, not a harmless store of one value."""
+    pair = next(p for p in PAIRS if p.id == "counter-without-atomic")
+    assert {f.kind for f in launch(pair.faulty, pair.args(), pair.grid, pair.block).findings} == {"race"}
+
+
 def test_views_of_one_array_alias():
     pool = ints(64)
     source = 'extern "C" __global__ void k(int* a, int* b) { a[threadIdx.x] = threadIdx.x; b[threadIdx.x] = threadIdx.x + 7; }'

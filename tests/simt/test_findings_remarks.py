@@ -114,7 +114,7 @@ extern "C" __global__ void k(const float* x, float* y, int n) {
         edits=(("t % 2 == 0", "t / 32 % 2 == 0"),),
         args=lambda: [floats(64), zeros(64), i32(20)],
         block=64,
-        says=(r"1[56]\.\d of 32|16 of 32", r"line \d"),
+        says=(r"warps split at the branch on line 4", r"16\.0 of 32"),
     ),
     Pair(
         id="array-with-an-index-known-at-run-time",
