@@ -331,10 +331,10 @@ def dtype_of(type: str):
 
 def join_values(x, y, nx: int, ny: int, B: int, type: str, order):
     """The values of nx lanes above those of ny lanes, put in order."""
-    if x is None:
-        x = y
+    if x is None:  # undefined on this path, so any value will do: a uniform one stays uniform
+        x = 0 if y.__class__ in (ndarray, Split) else y
     if y is None:
-        y = x
+        y = 0 if x.__class__ in (ndarray, Split) else x
     if same(x, y):
         return x
     if x.__class__ is Split and y.__class__ is Split and (x.b is y.b or np.array_equal(x.b, y.b)):

@@ -11,6 +11,7 @@ import numpy as np
 from . import ptx
 from .blocks import Block, Graph, build
 from .codegen import Emitter, class_of, width_of
+from .guesses import guessing_loads
 from .memory import GUARD, SHARED_BASE
 from .ptx import Address, Function, Instruction, Module, Symbol
 
@@ -66,6 +67,7 @@ class Code:
     masks: list[Any] = field(default_factory=list)
     params: dict[tuple[str, int], int] = field(default_factory=dict)
     tainted_runs: dict[int, Callable] = field(default_factory=dict)
+    guesses: frozenset[int] = frozenset()  # see guesses.guessing_loads
 
     @property
     def blocks(self) -> list[Block]:
@@ -276,6 +278,7 @@ class Program:
         _number_params(code, body)
         code.runs = [None] * len(graph.blocks)
         code.masks = [None] * len(graph.blocks)
+        code.guesses = guessing_loads(body)
         if code.params:
             extra = tuple(code.params.values())
             for block in graph.blocks:

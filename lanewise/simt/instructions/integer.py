@@ -377,7 +377,38 @@ def wide16(a, b, is_signed: bool):
     return int(out) if scalar else out
 
 
-NAMES["WIDE16"] = wide16
+def extended(a, n, is_signed: bool, wrap: bool):
+    """szext: the low n bits of a, extended by sign or zero; n is taken modulo 32 (wrap) or clamped to 32."""
+    scalar = a.__class__ is int and n.__class__ is int
+    x, k = np.asarray(_lift(a, 32)), np.asarray(_lift(n, 32))
+    k = (k & u32(31)).astype(i64) if wrap else np.minimum(k, u32(32)).astype(i64)
+    spare = np.clip(64 - k, 0, 63)
+    wide = x.astype(u64) << spare.astype(u64)
+    out = (wide.view(i64) >> spare).astype(i64).view(u64) if is_signed else wide >> spare.astype(u64)
+    out = np.where(k == 0, u64(0), out).astype(u32)
+    return int(out) if scalar else out
+
+
+def bit_mask(start, length, clamp: bool):
+    """bmsk: `length` ones from bit `start` on."""
+    scalar = start.__class__ is int and length.__class__ is int
+    s, n = (np.asarray(_lift(x, 32)).astype(i64) for x in (start, length))
+    s, n = (np.minimum(s, 32), np.minimum(n, 32)) if clamp else (s & 31, n & 31)
+    out = ((((i64(1) << n) - 1) << s) & 0xFFFFFFFF).astype(u32)
+    return int(out) if scalar else out
+
+
+NAMES |= {"WIDE16": wide16, "SZEXT": extended, "BMSK": bit_mask}
+
+
+def emit_szext(e: Emitter, i: Instruction) -> None:
+    d, a, n = i.operands
+    e.define(d, "b32", f"SZEXT({e.use(a, 'b32')},{e.use(n, 'u32')},{i.modifiers[-1] == 's32'},{'wrap' in i.modifiers})")
+
+
+def emit_bmsk(e: Emitter, i: Instruction) -> None:
+    d, b, c = i.operands
+    e.define(d, "b32", f"BMSK({e.use(b, 'u32')},{e.use(c, 'u32')},{'wrap' not in i.modifiers})")
 
 
 def emit_madc(e: Emitter, i: Instruction) -> None:
@@ -497,5 +528,5 @@ EMIT = {
     "addc": emit_add, "subc": emit_add, "madc": emit_madc, "mul24": emit_mul, "mad24": emit_mul, "shl": emit_shift, "shr": emit_shift, "and": emit_logic, "or": emit_logic, "xor": emit_logic, "not": emit_not,
     "cnot": lambda e, i: e.define(i.operands[0], i.modifiers[-1], f"SELI(tidy({e.use(i.operands[1], i.modifiers[-1])}==0),1,0,{width_of(i.modifiers[-1])})"),
     "popc": _one("POPC", "u32"), "clz": _one("CLZ", "u32"), "brev": _one("BREV"), "bfind": emit_bfind, "bfe": emit_bfe, "bfi": emit_bfi,
-    "prmt": emit_prmt, "shf": emit_shf, "sad": emit_sad, "dp4a": emit_dp4a, "dp2a": emit_dp2a, "lop3": emit_lop3, "rem": _two("REMI"),
+    "prmt": emit_prmt, "shf": emit_shf, "sad": emit_sad, "dp4a": emit_dp4a, "dp2a": emit_dp2a, "lop3": emit_lop3, "szext": emit_szext, "bmsk": emit_bmsk, "rem": _two("REMI"),
 }  # fmt: skip

@@ -111,6 +111,7 @@ def emit_ld(e: Emitter, i: Instruction) -> None:
         _load_param(e, i, type, targets, address)
         return
     strong = bool(STRONG & set(i.modifiers))
+    atomic = strong or e.index in e.code.guesses
     dtype, size = dtype_for(type), width_of(type) // 8
     gp, ix = e.masked()
     where = address_text(e, address)
@@ -118,7 +119,7 @@ def emit_ld(e: Emitter, i: Instruction) -> None:
     t = e.temporary()
     if ix != "None":
         where = f"PICK(g,{gp},{where},{ix})"
-    extra = f",True,{strong}" if _LOAD[space] in ("LDG", "LD") else f",{strong}"
+    extra = f",True,{atomic}" if _LOAD[space] in ("LDG", "LD") else f",{strong}"
     call = f"{_LOAD[space]}({gp},{iid},{where},{_NAME[dtype]},{size},{len(targets)}{extra})"
     e.line(f"{t}={call}" if ix == "None" else f"{t}=None if {gp} is None else {call}")
     if strong and space != "shared":
