@@ -83,7 +83,7 @@ def profile_text(course: Course, key: Key, path: Path | None = None, wanted: str
     """Run one case (by number or name; else the first) and return the report as text."""
     from lanewise import simt
     from lanewise.exercise import load
-    from lanewise.grading.check import arguments
+    from lanewise.grading.check import arguments, start
     from lanewise.grading.source import NotGradable, check_includes, decode
 
     described = load(key, course)
@@ -96,7 +96,7 @@ def profile_text(course: Course, key: Key, path: Path | None = None, wanted: str
         launch = case.launch_for(data)
         outputs = described.reference(case.data()).keys() - set(described.updates)
         kernel = simt.compile(text, arch=described.arch, options=described.options).kernel(described.kernel)
-        report = kernel.launch(launch.grid, launch.block, arguments(launch, data, outputs), launch.shared_bytes, max_steps=case.max_steps)
+        report = start(kernel, case, launch, arguments(launch, data, outputs))
     except (NotGradable, simt.CompileError, simt.KernelNotFound, simt.Unsupported) as error:
         raise CourseError(str(error)) from error
     return f"case: {case.name}\n\n{report}\n\n{report.lines()}"

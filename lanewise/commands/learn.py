@@ -121,10 +121,10 @@ def exercise_title(course: Course, key: Key) -> str:
 
 
 def chapter_title(course: Course, key: Key) -> str:
-    """The first heading of the chapter, or its slug."""
+    """The first heading of the chapter without its number, or its slug."""
     for line in course.chapter_source(key).read_text(encoding="utf-8").splitlines():
         if line.startswith("# "):
-            return line[2:].strip()
+            return line[2:].strip().removeprefix(f"{key.number} · ")
     return key.slug.replace("_", " ")
 
 

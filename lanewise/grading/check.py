@@ -21,6 +21,7 @@ from lanewise.grading.source import NotGradable, check_includes
 from lanewise.grading.verdict import CaseResult, Verdict, clean, excerpt, show_number
 
 SCHEDULES = (0, 1)
+DEFAULT_SHARED = 48 * 1024  # bytes of dynamic shared memory a launch may ask for until the kernel's attribute is raised
 HOPELESS = frozenset({"step-limit", "deadlock"})  # every further case would take its seconds to say the same
 
 
@@ -68,7 +69,7 @@ def check(
     progress("run")
 
     def launcher(case: Case, launch: Launch, args: list[Any], schedule: int) -> Any:
-        return kernel.launch(launch.grid, launch.block, args, launch.shared_bytes, schedule=schedule, max_steps=case.max_steps)
+        return start(kernel, case, launch, args, schedule)
 
     try:
         outcomes = list(_run_cases(exercise, launcher, seed, schedules))
@@ -79,6 +80,13 @@ def check(
         on_gpu = _on_gpu(exercise, text, seed, progress)
         failure = on_gpu or failure
     return _verdict(exercise, text, outcomes, failure)
+
+
+def start(kernel: Any, case: Case, launch: Launch, args: list[Any], schedule: int = 0) -> Any:
+    """Launch a simt.Kernel for a case; returns its report. Allows the dynamic shared memory that the case asks for, as host code would."""
+    if launch.shared_bytes > DEFAULT_SHARED:
+        kernel.max_dynamic_shared_size_bytes = launch.shared_bytes
+    return kernel.launch(launch.grid, launch.block, args, launch.shared_bytes, schedule=schedule, max_steps=case.max_steps)
 
 
 def arguments(launch: Launch, data: Data, outputs: Collection[str]) -> list[Any]:

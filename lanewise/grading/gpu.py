@@ -8,7 +8,7 @@ import numpy as np
 
 from lanewise import cp
 from lanewise.exercise import Example
-from lanewise.grading.check import Failure
+from lanewise.grading.check import DEFAULT_SHARED, Failure
 from lanewise.grading.compare import mismatch
 
 
@@ -23,6 +23,8 @@ def values_on_gpu(exercise: Example, text: str, seed: int = 0) -> Failure | None
         expected = exercise.reference(case.data(seed))
         launch = case.launch_for(data)
         device = {name: cp.asarray(value) if isinstance(value, np.ndarray) else value for name, value in data.items()}
+        if launch.shared_bytes > DEFAULT_SHARED:
+            kernel.max_dynamic_shared_size_bytes = launch.shared_bytes
         kernel(_dims(launch.grid), _dims(launch.block), tuple(device[name] for name in launch.names), shared_mem=launch.shared_bytes)
         threads = int(np.prod(_dims(launch.block)))
         for name, right in expected.items():

@@ -132,6 +132,13 @@ def test_updates_start_from_the_cases_content():
     assert check(replace(plus, updates=()), kernel).kind == "uninitialised-read"
 
 
+def test_a_case_may_ask_for_more_shared_memory_than_the_default():
+    text = KERNEL.replace("2.0f * x", "s[threadIdx.x + 12288] * x")
+    text = text.replace("    if (", "    extern __shared__ float s[];\n    s[threadIdx.x + 12288] = 2.0f;\n    if (")
+    case = Case("49,408 bytes", data(64), Launch(1, 64, "x out n", shared_bytes=4 * (12288 + 64)))
+    assert check(replace(TWICE, cases=(case,), budget=()), text).kind is None
+
+
 @pytest.mark.parametrize(
     ("limits", "says"),
     [
