@@ -61,6 +61,15 @@ class Graph:
         return {index: names[0] for index, names in self.origins.items()}
 
     @cached_property
+    def uses(self) -> dict[str, int]:
+        """How many operands read each register."""
+        counts: dict[str, int] = {}
+        for instruction in self.body:
+            for name in reads(instruction):
+                counts[name] = counts.get(name, 0) + 1
+        return counts
+
+    @cached_property
     def stored(self) -> set[str] | None:
         """Parameters and global variables that may be written or atomically updated; None: anything may be."""
         from . import provenance

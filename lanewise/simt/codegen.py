@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .blocks import writes
 from .errors import Unsupported
 from .ptx import Imm, Instruction, Operand, Reg, Special, Symbol, Vector
 from .values import MASK
@@ -170,6 +171,22 @@ class Emitter:
         name = ".".join((i.opcode, *i.modifiers))
         at = f" (source line {i.line})" if i.line else ""
         return Unsupported(f"the simulator can't run the PTX instruction {name}{at}{': ' + what if what else ''}")
+
+    def single_product(self, operand: Operand, user: Instruction) -> tuple | None:
+        """The factors of `operand` if it is a `mul` of this block without a rounding modifier whose only use is `user`."""
+        if not isinstance(operand, Reg) or self.code.graph.uses.get(operand.name) != 1:
+            return None
+        before = self.block.instructions[: self.index - self.block.start]
+        for k in range(len(before) - 1, -1, -1):
+            made = before[k]
+            if operand.name not in writes(made):
+                continue
+            if made.opcode != "mul" or made.predicate is not None or made.modifiers != tuple(m for m in user.modifiers):
+                return None
+            changed = {name for later in before[k + 1 :] for name in writes(later)}
+            factors = made.operands[1:3]
+            return None if any(isinstance(f, Reg) and f.name in changed for f in factors) else factors
+        return None
 
     def site(self, kind: str) -> int:
         """A number for this memory instruction: counters and findings speak of it."""

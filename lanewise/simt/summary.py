@@ -67,12 +67,11 @@ def summarise(report: Report, machine: Machine, stopped: bool) -> None:
     c.dram_read_bytes, c.dram_write_bytes = 32 * reads, 32 * writes
     by_line.pop(0, None)
     report.printed = "".join(machine.printed)
-    if machine.check:
-        if not stopped:
-            _unwritten(machine)
-        report.findings += _without_consequences(list(machine.faults.found.values()))
-        if not any(f.severity == "error" for f in report.findings):
-            _remarks(report, machine)
+    if machine.check and not stopped:
+        _unwritten(machine)
+    report.findings += _without_consequences(list(machine.faults.found.values()))
+    if machine.check and not any(f.severity == "error" for f in report.findings):
+        _remarks(report, machine)
     report.steps = machine.steps
 
 
@@ -83,6 +82,7 @@ def _memory(c: Counters, machine: Machine, at) -> None:
             continue
         line = at(site.line)
         kind, _, space = site.kind.partition(".")
+        kind = {"ldmatrix": "ld", "stmatrix": "st"}.get(kind, kind)
         if site.number in merged:
             requests, units = merged[site.number](requests, units)
         if space == "global" or (space == "generic" and kind in ("ld", "st")):
@@ -119,6 +119,12 @@ def _without_consequences(findings: list) -> list:
 
 
 def _access_bytes(i: Instruction) -> int:
+    if i.opcode == "cp":
+        return i.operands[2].value  # type: ignore[union-attr]
+    if i.opcode == "wmma":
+        return 4
+    if i.opcode in ("ldmatrix", "stmatrix"):  # a row of 16 bytes for each of 8 lanes a matrix
+        return 4 * next(int(m[1:]) for m in i.modifiers if m in ("x1", "x2", "x4"))
     vector = next((int(m[1:]) for m in i.modifiers if m in ("v2", "v4")), 1)
     return width_of(i.modifiers[-1]) // 8 * vector
 
@@ -131,6 +137,7 @@ def _remarks(report: Report, machine: Machine) -> None:
             continue
         kind, _, space = site.kind.partition(".")
         size = _access_bytes(site.instruction)
+        kind = {"ldmatrix": "ld", "stmatrix": "st"}.get(kind, kind)
         access = "read" if kind == "ld" else "write"
         if space in ("global", "generic") and kind in ("ld", "st"):
             ideal = size * min(32, machine.T) / 32

@@ -254,13 +254,33 @@ def read(e: Emitter, i: Instruction, operand, type: str) -> str:
 def emit_two(e: Emitter, i: Instruction) -> None:
     """add, sub, mul."""
     type = i.modifiers[-1]
-    a, b = (read(e, i, x, type) for x in i.operands[1:3])
     how, op = rounding(i), i.opcode
+    if op != "mul" and not any(m in ROUNDINGS for m in i.modifiers):
+        fused = contracted(e, i, type)
+        if fused:
+            finish(e, i, fused)
+            return
+    a, b = (read(e, i, x, type) for x in i.operands[1:3])
     if how == "rn":
         made = f"({a}{ {'add': '+', 'sub': '-', 'mul': '*'}[op] }{b})"
     else:
         made = f"DIR{type[1:]}({'add' if op == 'sub' else op!r},{how!r},{a},{'-' if op == 'sub' else ''}{b})".replace("(add,", "('add',")
     finish(e, i, made, how != "rn")
+
+
+def contracted(e: Emitter, i: Instruction, type: str) -> str:
+    """a·b ± c as one fma where ptxas makes one: an add or sub, and a mul that nothing else uses, both without a rounding modifier."""
+    first, second = i.operands[1:3]
+    minus = i.opcode == "sub"
+    for product, other, second_place in ((second, first, True), (first, second, False)):
+        factors = e.single_product(product, i)
+        if factors is None:
+            continue
+        x, y, c = (read(e, i, o, type) for o in (*factors, other))
+        if minus:
+            x, c = (f"(-{x})", c) if second_place else (x, f"(-{c})")
+        return f"FMA{type[1:]}({x},{y},{c})"
+    return ""
 
 
 def emit_fma(e: Emitter, i: Instruction) -> None:
