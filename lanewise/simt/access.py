@@ -332,19 +332,20 @@ def shared_pattern(m, g, address, total: int) -> SharedPattern | None:
     return got
 
 
-def load_shared(g, iid: int, address, dtype, size: int, vector: int, volatile: bool = False):
+def load_shared(g, iid: int, address, dtype, size: int, vector: int, volatile: bool = False, rows: bool = False):
+    """`rows`: the access of ldmatrix, whose quarter warps never go together."""
     batch = g.batch
     m = batch.machine
     total = size * vector
     p = shared_pattern(m, g, address, total)
     if p is None:
-        return _load_shared_each(g, iid, address, dtype, size, vector)
+        return _load_shared_each(g, iid, address, dtype, size, vector, rows)
     low, high = m.shared_extent(iid, p.low)
     if p.low < low or p.high + total > high or not p.aligned:
-        return _load_shared_each(g, iid, address, dtype, size, vector)
+        return _load_shared_each(g, iid, address, dtype, size, vector, rows)
     counts = m.counts[iid]
     counts[0] += g.nwarps
-    counts[1] += p.loads * batch.B
+    counts[1] += (p.stores if rows else p.loads) * batch.B
     if m.check:
         batch.shared_check.read(g, iid, p, total)
     memory = batch.shared
@@ -436,7 +437,7 @@ def _count_shared_each(m, g, iid: int, offsets: ndarray, total: int, load: bool)
     counts[1] += wavefronts(table, total, load)
 
 
-def _load_shared_each(g, iid: int, address, dtype, size: int, vector: int):
+def _load_shared_each(g, iid: int, address, dtype, size: int, vector: int, rows: bool):
     batch = g.batch
     m = batch.machine
     total = size * vector
@@ -444,7 +445,7 @@ def _load_shared_each(g, iid: int, address, dtype, size: int, vector: int):
     shape = g.shape
     who = g if index is None else _lanes_group(g, index)
     if len(offsets):
-        _count_shared_each(m, who, iid, offsets, total, True)
+        _count_shared_each(m, who, iid, offsets, total, not rows)
         if m.check:
             batch.shared_check.read_each(who, iid, offsets, columns, total)
     values = []

@@ -345,7 +345,7 @@ def _grains(program: Program) -> dict[str, int]:
         if function.instructions is None:
             continue
         for i in function.instructions:
-            if i.opcode not in ("ld", "st", "atom", "red", "cp", "ldmatrix", "stmatrix"):
+            if i.opcode not in ("ld", "st", "atom", "red", "cp"):  # rows of ldmatrix and lines of wmma are wider
                 continue
             width = min(max(width_of(i.modifiers[-1]) // 8, 1), 4) if i.modifiers[-1][-1:].isdigit() else 4
             if any(m.startswith("shared") for m in i.modifiers):
