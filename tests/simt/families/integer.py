@@ -18,15 +18,10 @@ def words(dtype):
     return lambda rng, n: rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
 
 
-def wide(a, bits):
-    """Python integers, so that nothing wraps before it should."""
-    return np.array([int(v) for v in np.asarray(a).reshape(-1)], object) if bits == 64 else np.asarray(a).astype(np.int64)
-
-
-def wrap(values, dtype):
-    """The low bits of integers of any size."""
+def wrap(values: list[int], dtype):
+    """The low bits of Python integers of any size."""
     bits = np.iinfo(dtype).bits
-    unsigned = np.array([int(v) & ((1 << bits) - 1) for v in np.asarray(values).reshape(-1)], dtype=f"u{bits // 8}")
+    unsigned = np.array([int(v) & ((1 << bits) - 1) for v in values], dtype=f"u{bits // 8}")
     return unsigned.view(dtype) if np.iinfo(dtype).min else unsigned
 
 
