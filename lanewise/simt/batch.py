@@ -8,7 +8,7 @@ through global memory.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -55,6 +55,7 @@ class Batch:
         self.partial_syncs: list[tuple[int, ndarray]] = []  # (time, threads × blocks that took part): masks and named barriers
         self.fences: ndarray | None = None  # time of each thread's last fence: see checks.order
         self.shared_check = machine.new_shared_check(self)
+        self.copies: Any = None  # asynchronous copies under way: see instructions.async_copy
         self.groups: list[Group] = []
         self.picks = 0
         entry = machine.program.main
@@ -228,6 +229,7 @@ class Batch:
         warp_sync = None if source.warp_sync is None else source.warp_sync[:, columns] if source.warp_sync.shape[1] > 1 else source.warp_sync
         partial = [(t, m[:, columns] if m.shape[1] > 1 else m) for t, m in source.partial_syncs]
         check = source.shared_check.columns(self, columns)
+        self.copies = None if source.copies is None else source.copies.columns(self, columns)
         self.fences = None if source.fences is None else source.fences[:, :, columns]
         self.time, self.last_sync, self.picks = source.time, source.last_sync, source.picks
         old_b = source.B

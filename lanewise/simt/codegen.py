@@ -188,9 +188,9 @@ class Emitter:
             return None if any(isinstance(f, Reg) and f.name in changed for f in factors) else factors
         return None
 
-    def site(self, kind: str) -> int:
-        """A number for this memory instruction: counters and findings speak of it."""
-        return self.code.program.add_site(self.code, self.index, kind)
+    def site(self, kind: str, part: int = 0) -> int:
+        """A number for this memory instruction (for one of its addresses): counters and findings speak of it."""
+        return self.code.program.add_site(self.code, self.index, kind, part)
 
     def masked(self) -> tuple[str, str]:
         """For instructions with effects: (group expression, index expression) under the predicate. Opens an `if`; close with `end_masked`."""

@@ -156,7 +156,7 @@ class Program:
         self.module, self.entry = module, entry
         self.addresses = addresses  # .global and .const variables of the module
         self.sites: list[Site] = []
-        self._site_at: dict[tuple[int, int], int] = {}
+        self._site_at: dict[tuple[int, int, int], int] = {}
         self.codes: dict[str, Code] = {}
         self.scope: dict[str, Any] = {**NAMES, **RUNTIME, "__builtins__": __builtins__}
         self.shared: dict[str, Placed] = {}
@@ -286,12 +286,13 @@ class Program:
                 block.live_out_slots = (*block.live_out_slots, *extra)
         return code
 
-    def add_site(self, code: Code, index: int, kind: str) -> int:
-        key = (code.number, index)
+    def add_site(self, code: Code, index: int, kind: str, part: int = 0) -> int:
+        """`part`: which of its addresses, for an instruction with several."""
+        key = (code.number, index, part)
         got = self._site_at.get(key)
         if got is None:
             got = self._site_at[key] = len(self.sites)
-            origin = code.graph.provenance.get(index)
+            origin = code.graph.origins[index][part] if index in code.graph.origins else None
             self.sites.append(Site(got, kind, code.graph.body[index], origin, code.function.name))
         return got
 

@@ -18,7 +18,7 @@ from ..codegen import Emitter, vector, width_of
 from ..group import Group, take_rows
 from ..memory import RANGE, SHARED_WINDOW
 from ..ptx import Instruction, Reg
-from ..values import add32, add64, f16, f32, f64, full, i8, i16, i64, ndarray, u8, u16, u32, u64
+from ..values import add32, add64, f16, f32, f64, full, i8, i64, ndarray, u8, u16, u32, u64
 from .memory import address_text, define_where, space_of
 from .warp import warps
 
