@@ -59,8 +59,15 @@ c = np.zeros_like(a)
 simt.compile('''{VECTOR_ADD}''').kernel("vector_add").launch(4, 256, [a, a, c, np.int32(1024)]).raise_if_faulty()
 print(c[1023])
 """
-# A child prints what it takes at most, in MiB: Linux counts KiB, macOS bytes.
-PEAK = "import resource, sys; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == 'darwin' else 2**10))"
+# A child prints what it took at most, in MiB. Linux's ru_maxrss would count the parent's memory, too, so its VmHWM is read.
+PEAK = """
+import resource, sys
+from pathlib import Path
+if sys.platform == "darwin":
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+else:
+    print(next(int(line.split()[1]) for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")) / 2**10)
+"""
 
 
 def seconds(action: Callable[[], Any], repeats: int = REPEATS) -> float:
@@ -148,13 +155,13 @@ def cold_start() -> dict:
 def tour() -> dict:
     """The whole tour, once."""
     began = time.perf_counter()
-    peak = float(child(f"import lanewise.tour; assert not lanewise.tour.main([]); {PEAK}"))
+    peak = float(child("import lanewise.tour\nassert not lanewise.tour.main([])\n" + PEAK))
     return {"seconds": round(time.perf_counter() - began, 2), "peak_mib": round(peak)}
 
 
 def memory() -> dict:
     """Peak memory of a process that runs one of the large launches."""
-    run = "from lanewise.bench.simulator import flash; flash(True)(); "
+    run = "from lanewise.bench.simulator import flash\nflash(True)()\n"
     return {"flash_peak_mib": round(float(child(run + PEAK))), "cold_start_peak_mib": round(float(child(COLD + PEAK)))}
 
 
