@@ -14,7 +14,7 @@ import pytest
 from lanewise.__main__ import main
 from lanewise.derive import solution_text
 from lanewise.ledger import Ledger
-from lanewise.names import find_course
+from lanewise.names import Course, find_course
 
 COURSE = find_course()
 KEY = COURSE.exercise("ch01a")
@@ -275,6 +275,42 @@ def test_grading_starts_without_heavy_imports():
     program = "import sys; from lanewise.commands import grade; print(sorted({'numpy', 'IPython', 'jupytext', 'lanewise.simt'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": str(COURSE.root)}, capture_output=True, text=True, timeout=60)
     assert done.stdout == "[]\n"
+
+
+@pytest.fixture
+def other_course(monkeypatch, tmp_path):
+    """An empty course in which authors' commands may write."""
+    course = Course(tmp_path)
+    for folder in ("chapters", "kernels", "solutions"):
+        (tmp_path / folder).mkdir()
+    monkeypatch.setattr("lanewise.commands.author.find_course", lambda: course)
+    return course
+
+
+def test_new_build_and_check_go_together(call, other_course):
+    status, out, _ = call("new ch05b_block_max")
+    assert status == 0 and "wrote kernels/ch05b_block_max.cu\n" in out and "`lanewise check`" in out
+    assert call("check --skeletons") == (0, "skeletons, descriptions and notebooks are as their sources say.\n", "")
+    assert call("build --skeletons") == (0, "everything is as its source says.\n", "")
+    skeleton = other_course.kernels_dir / "ch05b_block_max.cu"
+    skeleton.write_text("edited by hand\n")
+    (other_course.root / "tests/wrong/ch05b_block_max.py").unlink()
+    status, out, err = call("check --skeletons")
+    assert (status, out) == (1, "")
+    assert err.splitlines() == [
+        "kernels/ch05b_block_max.cu isn't what solutions/ch05b_block_max.cu gives: change the solution, then run `lanewise build`.",
+        "tests/wrong/ch05b_block_max.py is missing: name the wrong variants and their verdicts there.",
+    ]
+    assert call("build --skeletons")[1] == "wrote kernels/ch05b_block_max.cu\n"
+
+
+def test_a_solution_with_a_bad_marker_is_one_sentence(call, other_course):
+    call("new ch05b_block_max")
+    solution = other_course.solutions_dir / "ch05b_block_max.cu"
+    solution.write_text(solution.read_text().replace("//@end", "//@ende"))
+    status, out, err = call("build --skeletons")
+    assert (status, out) == (1, "") and err.count("\n") == 1
+    assert err.startswith("solutions/ch05b_block_max.cu, line ") and "unknown marker //@ende" in err
 
 
 def test_misuse_is_status_2_and_help_names_every_command(capsys):
