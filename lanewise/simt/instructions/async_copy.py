@@ -59,10 +59,9 @@ class Copy:
         if self.cols is not None:
             return self
         n = len(self.rows)
+        rows, cols = np.repeat(self.rows, B), np.tile(np.arange(B), n)
         words = tuple(flatten(x, n, B) for x in self.words)
-        return Copy(
-            self.serial, self.iid, np.repeat(self.rows, B), np.tile(np.arange(B), n), flatten(self.address, n, B), words, self.ticket.reshape(-1, 1), self.waited
-        )  # fmt: skip
+        return Copy(self.serial, self.iid, rows, cols, flatten(self.address, n, B), words, self.ticket.reshape(-1, 1), self.waited)
 
     def columns(self, keep: ndarray) -> Copy | None:
         """The copy's lanes in the blocks `keep`."""
@@ -120,7 +119,6 @@ class Copies:
                 self._finish(copy)
             else:
                 flat = copy.flattened(self.batch.B)
-                flat.waited = copy.waited
                 still.append(flat.part(np.flatnonzero(~done)))
                 self._finish(flat.part(np.flatnonzero(done)))
         self.pending = still
