@@ -6,7 +6,7 @@ import numpy as np
 
 from .memory import LOCAL_WINDOW, POISON, RANGE, SHARED_WINDOW, Allocation, Where, address_bounds, place
 from .patterns import by_lane, sectors_of_full_warps, sectors_per_warp, wavefronts
-from .values import Split, i64, ndarray, u8, u16, u32, u64
+from .values import Split, add64, i64, ndarray, u8, u16, u32, u64
 
 RAW = {1: u8, 2: u16, 4: u32, 8: u64}
 SHIFT = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4}
@@ -258,8 +258,6 @@ def load_generic(g, iid: int, address, dtype, size: int, vector: int, counted: b
     lo, hi = address_bounds(address)
     window = lo >> RANGE
     if window == hi >> RANGE and window << RANGE in (SHARED_WINDOW, LOCAL_WINDOW):
-        from .values import add64
-
         load = load_shared if window << RANGE == SHARED_WINDOW else load_local
         return load(g, iid, add64(address, -(window << RANGE) & (1 << 64) - 1), dtype, size, vector, volatile)
     return load_global(g, iid, address, dtype, size, vector, counted, volatile)
@@ -269,8 +267,6 @@ def store_generic(g, iid: int, address, values: tuple, dtype, size: int, counted
     lo, hi = address_bounds(address)
     window = lo >> RANGE
     if window == hi >> RANGE and window << RANGE in (SHARED_WINDOW, LOCAL_WINDOW):
-        from .values import add64
-
         store = store_shared if window << RANGE == SHARED_WINDOW else store_local
         store(g, iid, add64(address, -(window << RANGE) & (1 << 64) - 1), values, dtype, size, volatile)
         return
@@ -292,8 +288,7 @@ class SharedPattern:
             self.low = self.high = offsets
             self.aligned = not offsets & (total - 1)
             self.duplicates = len(rows) > 1
-            table = np.full((len(np.unique(rows >> 5)), 32), -1, i64)
-            table[:, 0] = offsets
+            table = by_lane(np.full(len(rows), offsets, i64), rows >> 5, rows & 31)
         else:
             self.low, self.high = int(offsets.min()), int(offsets.max())
             self.aligned = not (int(np.bitwise_or.reduce(offsets)) & (total - 1))
@@ -343,9 +338,14 @@ def load_shared(g, iid: int, address, dtype, size: int, vector: int, volatile: b
     low, high = m.shared_extent(iid, p.low)
     if p.low < low or p.high + total > high or not p.aligned:
         return _load_shared_each(g, iid, address, dtype, size, vector, rows)
-    counts = m.counts[iid]
-    counts[0] += g.nwarps
-    counts[1] += (p.stores if rows else p.loads) * batch.B
+    counts, joined = m.counts[iid], m.program.sites[iid].joined
+    if joined is None:
+        counts[0] += g.nwarps
+        counts[1] += (p.stores if rows else p.loads) * batch.B
+    elif joined.bytes:
+        whole = shared_pattern(m, g, add64(address, -joined.back & (1 << 64) - 1) if joined.back else address, joined.bytes)
+        counts[0] += g.nwarps
+        counts[1] += whole.loads * batch.B  # type: ignore[union-attr]
     if m.check:
         batch.shared_check.read(g, iid, p, total)
     memory = batch.shared
@@ -445,7 +445,11 @@ def _load_shared_each(g, iid: int, address, dtype, size: int, vector: int, rows:
     shape = g.shape
     who = g if index is None else _lanes_group(g, index)
     if len(offsets):
-        _count_shared_each(m, who, iid, offsets, total, not rows)
+        joined = m.program.sites[iid].joined
+        if joined is None:
+            _count_shared_each(m, who, iid, offsets, total, not rows)
+        elif joined.bytes:
+            _count_shared_each(m, who, iid, offsets - joined.back, joined.bytes, True)
         if m.check:
             batch.shared_check.read_each(who, iid, offsets, columns, total)
     values = []

@@ -12,6 +12,7 @@ from . import ptx
 from .blocks import Block, Graph, build
 from .codegen import Emitter, class_of, width_of
 from .guesses import guessing_loads
+from .joined import Joined, joined_loads
 from .memory import GUARD, SHARED_BASE
 from .ptx import Address, Function, Instruction, Module, Symbol
 
@@ -35,6 +36,7 @@ class Site:
     instruction: Instruction
     origin: str | None
     function: str
+    joined: Joined | None = None
 
     @property
     def line(self) -> int | None:
@@ -68,6 +70,7 @@ class Code:
     params: dict[tuple[str, int], int] = field(default_factory=dict)
     tainted_runs: dict[int, Callable] = field(default_factory=dict)
     guesses: frozenset[int] = frozenset()  # see guesses.guessing_loads
+    joined: dict[int, Joined] = field(default_factory=dict)  # see joined.joined_loads
 
     @property
     def blocks(self) -> list[Block]:
@@ -279,6 +282,7 @@ class Program:
         code.runs = [None] * len(graph.blocks)
         code.masks = [None] * len(graph.blocks)
         code.guesses = guessing_loads(body)
+        code.joined = joined_loads(graph, [v for v in (*function.variables, *self.module.variables.values()) if v.space == "shared"])
         if code.params:
             extra = tuple(code.params.values())
             for block in graph.blocks:
@@ -293,7 +297,7 @@ class Program:
         if got is None:
             got = self._site_at[key] = len(self.sites)
             origin = code.graph.origins[index][part] if index in code.graph.origins else None
-            self.sites.append(Site(got, kind, code.graph.body[index], origin, code.function.name))
+            self.sites.append(Site(got, kind, code.graph.body[index], origin, code.function.name, code.joined.get(index)))
         return got
 
     def special(self, e: Emitter, name: str, type: str) -> str:
@@ -304,10 +308,6 @@ class Program:
         if name in ("clock", "clock_hi", "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi"):
             return f"CLOCK(g,{name!r})"
         return f"g.special({name!r})"
-
-    def merged_loads(self) -> dict:
-        """Shared loads that ptxas joins into wider ones: site → what becomes of its (requests, wavefronts)."""
-        return {}
 
     def reachable(self) -> list[Code]:
         """Codes compiled so far; the entry first."""

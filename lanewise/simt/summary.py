@@ -76,15 +76,12 @@ def summarise(report: Report, machine: Machine, stopped: bool) -> None:
 
 
 def _memory(c: Counters, machine: Machine, at) -> None:
-    merged = machine.program.merged_loads()
     for site, (requests, units) in zip(machine.program.sites, machine.counts, strict=False):
         if not requests:
             continue
         line = at(site.line)
         kind, _, space = site.kind.partition(".")
         kind = {"ldmatrix": "ld", "stmatrix": "st"}.get(kind, kind)
-        if site.number in merged:
-            requests, units = merged[site.number](requests, units)
         if space == "global" or (space == "generic" and kind in ("ld", "st")):
             names = ("global_load_requests", "global_load_sectors") if kind == "ld" else ("global_store_requests", "global_store_sectors")
         elif space == "shared":
