@@ -11,6 +11,8 @@ VENV := .venv/bin/python
 INSTALL := $(PYTHON) -I lanewise/install.py
 # clang's counters are approximate (macOS), so the notebooks there run without comparing outputs.
 NBVAL := $(if $(filter Darwin,$(shell uname)),--nbval-lax,--nbval)
+# A worker a core; a file stays with one worker, so that a notebook keeps its kernel. ARGS="-n 0" runs them one by one.
+PARALLEL := -n auto --dist loadfile
 
 # `make gpu PYTHON=python3` runs on that interpreter as it is; without PYTHON it runs in .venv.
 GPU_PYTHON := $(if $(GIVEN_PYTHON),$(GIVEN_PYTHON),$(VENV))
@@ -35,11 +37,11 @@ lab:
 
 test:
 	@$(INSTALL) dev
-	LANEWISE_DEVICE=simulator $(VENV) -m pytest $(NBVAL) --ignore=tests/gpu tests chapters $(ARGS)
+	LANEWISE_DEVICE=simulator $(VENV) -m pytest $(PARALLEL) $(NBVAL) --ignore=tests/gpu tests chapters $(ARGS)
 
 fast:
 	@$(INSTALL) dev
-	LANEWISE_DEVICE=simulator $(VENV) -m pytest -m "not slow" --ignore=tests/gpu tests $(ARGS)
+	LANEWISE_DEVICE=simulator $(VENV) -m pytest $(PARALLEL) -m "not slow" --ignore=tests/gpu tests $(ARGS)
 
 check:
 	@$(INSTALL) dev
