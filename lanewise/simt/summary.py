@@ -141,7 +141,7 @@ def _remarks(report: Report, machine: Machine) -> None:
             if units > 2 * requests * max(ideal, 1) and units >= requests + 4:
                 add.add(remarks.uncoalesced(line=site.line, array=machine.array_name(site), sectors=units, requests=requests, ideal=max(ideal, 1), access=access, access_bytes=size))
         elif space == "shared" and kind in ("ld", "st"):
-            ideal = max(size / 4, 1)
+            ideal = max((site.joined.bytes if site.joined else size) / 4, 1)  # loads that ptxas joins are one wide request
             if units > 1.5 * requests * ideal:
                 add.add(remarks.bank_conflict(line=site.line, array=machine.array_name(site), wavefronts=units, requests=requests, ideal=ideal, access=access))
         elif space == "local" and kind == "st":
