@@ -87,3 +87,11 @@ def test_next_steps_name_things_that_exist():
     assert str(course.exercise("ch01a")) == "ch01a_grid_stride"
     assert str(course.any_kernel("ch12")) == tour.FLASH
     assert max(map(len, tour.NEXT.splitlines())) <= 80
+
+
+def test_the_whole_tour_fits_80_columns(monkeypatch, capsys):
+    monkeypatch.setattr(tour, "N", 64)
+    assert tour.main([]) == 0
+    told = capsys.readouterr().out
+    assert max(map(len, told.splitlines())) <= 80
+    assert told.index("running ch09_scores") < told.index("running ch12_flash_forward") < told.index("faults found") < told.index("Where to go next")
