@@ -30,6 +30,8 @@ def compile(source: str, arch: str = "sm_90a", options: Sequence[str] = (), *, n
     chosen = compiler or os.environ.get("LANEWISE_COMPILER") or ("clang" if sys.platform == "darwin" else "nvrtc")
     if chosen == "clang":
         from . import clang as front
+    elif chosen != "nvrtc":
+        raise ValueError(f'compiler must be "nvrtc" or "clang", not {chosen!r}')
     else:
         from . import nvrtc as front  # type: ignore[no-redef]
     compiled = front.compile(source, arch, tuple(options), tuple(names))
@@ -84,7 +86,7 @@ class Module:
     def _lay_out(self) -> None:
         """Memory of the module's own variables; it lives as long as the module, as on a GPU."""
         arrays = signature.constant_arrays(self.source, self.defines)
-        from .checks.faults import SIZES
+        from .checks.faults import element_bytes
         from .demangle import demangle
 
         for number, v in enumerate(v for v in self.parsed.variables.values() if v.space in ("global", "const")):
@@ -93,7 +95,7 @@ class Module:
                 data[: len(v.init)] = np.frombuffer(v.init, np.uint8)
             base = ((0x4000 + number) << RANGE) + MIDDLE
             plain = demangle(v.name).split("::")[-1]
-            element = SIZES.get(arrays[plain][0], 4) if plain in arrays else 1 if v.type == "b8" else 4
+            element = element_bytes(arrays[plain][0]) if plain in arrays else 1 if v.type == "b8" else 4
             a = Allocation(plain, base, data, element=element, space=v.space)
             a.region = Region(len(data))
             self._variables.append(a)
@@ -130,12 +132,19 @@ class Kernel:
 
     def _check_supported(self) -> None:
         """Translate the whole kernel now: an instruction that can't be run is an error of `module.kernel`, not of a launch."""
-        from .instructions import EMIT
+        for function in self.program.reached():
+            self.program.code(function.name).translate()
 
-        for i in self.program.main.graph.body:
-            if i.opcode not in EMIT:
-                at = f" (source line {i.line})" if i.line else ""
-                raise Unsupported(f"the simulator can't run the PTX instruction {'.'.join((i.opcode, *i.modifiers))}{at}")
+    def _registers(self, block) -> int | None:
+        """Registers a thread, asked of ptxas only where a block of this size could run out of them."""
+        try:
+            x, y, z = launch_limits.dim3(block)
+        except TypeError:
+            return None
+        declared = sum(2 if "64" in type else 1 for type in self.program.entry.registers.values())
+        if self.module.approximate or not 0 < x * y * z <= launch_limits.MAX_THREADS or not launch_limits.registers_matter(x * y * z, declared):
+            return None
+        return self.resources().registers
 
     def resources(self, arch: str | None = None):
         """Registers, spills, shared and local memory, from ptxas through NVRTC."""
@@ -149,7 +158,7 @@ class Kernel:
         from .resources import occupancy
 
         x, y, z = launch_limits.dim3(block)
-        used = self.resources(GPUS[gpu].arch if hasattr(GPUS[gpu], "arch") else None)
+        used = self.resources(GPUS[gpu].arch if gpu in GPUS else None)
         return occupancy(used.registers, used.static_shared + shared_bytes, x * y * z, gpu)
 
     def launch(self, grid, block, args: Sequence[Any], shared_bytes: int = 0, *, check: bool = True, schedule: int = 0, max_steps: int | None = None) -> Report:
@@ -165,7 +174,7 @@ class Kernel:
         report = Report(self.name, self.module.source, (1, 1, 1), (1, 1, 1), approximate=self.module.approximate)
         bounds = program.entry.directives.get("maxntid")
         refused = launch_limits.limits(
-            grid, block, program.static_shared, shared_bytes, self.max_dynamic_shared_size_bytes, self.module.arch, None, int(np.prod(bounds)) if bounds else None
+            grid, block, program.static_shared, shared_bytes, self.max_dynamic_shared_size_bytes, self.module.arch, self._registers(block), int(np.prod(bounds)) if bounds else None
         )
         findings, bound = arguments.check(self.name, program.entry.params, self.parameters, list(args))
         report.findings = [*findings, *refused]

@@ -13,10 +13,12 @@ from .batch import Batch
 from .group import Group
 from .memory import MIDDLE, RANGE, SHARED_BASE, Allocation, GlobalMemory
 from .program import Code, Placed, Program
+from .runtime import BUILT_IN, PRINT_LIMIT, call_built_in
 from .values import f32, f64, i64, ndarray, u8, u16, u32, u64
 
 LANES = 16384  # lanes of a batch: fewer waste NumPy's call overhead, more fall out of the cache
-QUANTUM = 4096  # blocks of code a batch may run before another one gets its turn
+QUANTUM = 4096  # blocks of code a batch may run before more blocks are started beside it: they may be what it waits for
+TURN = 64  # blocks of code a batch may run while others are active: one that spins on a lock must not keep the holder from releasing it
 MAX_STEPS = 1 << 17  # blocks of code of the busiest warp: an endless loop stops within seconds
 SM_BLOCKS = 132 * 8  # blocks that may be resident at a time when some wait for others
 
@@ -43,6 +45,7 @@ class Machine:
         self._rows: dict[bytes, int] = {}
         self._specials: dict = {}
         self.barriers = self.atomics = self.stores = self.clock = 0
+        self.watched: dict[tuple[int, int], int] = {}  # see checks.wrapping
         self.divergent: dict[tuple[int, int], int] = {}
         self.fresh_taint: ndarray | None = None
         self.printed: list[str] = []
@@ -212,13 +215,17 @@ class Machine:
         return next((name for name in self.local_arrays if name in text), None)
 
     def print(self, text: str) -> None:
-        from .runtime import PRINT_LIMIT
-
-        if sum(map(len, self.printed[-1:])) + self._printed < PRINT_LIMIT:
-            self._printed += len(text)
-            self.printed.append(text)
+        """Keep what printf wrote, up to the limit."""
+        if self.print_full:
+            return
+        self._printed += len(text)
+        if self._printed > PRINT_LIMIT:
+            self.print_full = True
+            text = f"... (the output goes on; {PRINT_LIMIT} characters are kept)\n"
+        self.printed.append(text)
 
     _printed = 0
+    print_full = False
 
     def extra_flops(self, i) -> int:
         """Operations of a warp-wide matrix instruction."""
@@ -287,13 +294,17 @@ class Machine:
                     started += per
                     self.active.append(batch)
                 batch = self.active[0]
-                if batch.run(QUANTUM):
+                alone = len(self.active) == 1
+                if batch.run(QUANTUM if alone else TURN):
                     self.active.remove(batch)
                 else:
                     self.active.rotate(-1)
-                    self._round_over = True
+                    self._turns += QUANTUM if alone else TURN
+                    self._round_over |= self._turns % QUANTUM == 0
 
+    turn = TURN
     _round_over = False
+    _turns = 0
 
     @property
     def _running(self) -> int:
@@ -353,8 +364,6 @@ def trap(g: Group) -> int:
 
 
 def call(g: Group, callee, args: tuple[str, ...], results: tuple[str, ...], next_pc: int) -> int:
-    from .runtime import BUILT_IN, call_built_in
-
     machine = g.batch.machine
     if callee.__class__ is not str:
         target = callee
@@ -393,6 +402,7 @@ def taint(g: Group, slot: int) -> None:
 
 RUNTIME: dict[str, Any] = {
     **checks.TAINT_NAMES,
+    "WATCH": checks.watch,
     "BRANCH": lambda g, p, target, other: g.batch.branch(g, p, target, other),
     "BRX": branch_table,
     "RET": lambda g: g.batch.returns(g),

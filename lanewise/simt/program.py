@@ -10,6 +10,7 @@ import numpy as np
 
 from . import ptx
 from .blocks import Block, Graph, build
+from .checks.wrapping import watched_products
 from .codegen import Emitter, class_of, width_of
 from .guesses import guessing_loads
 from .joined import Joined, joined_loads
@@ -67,8 +68,10 @@ class Code:
     number: int
     runs: list[Callable | None] = field(default_factory=list)
     masks: list[Any] = field(default_factory=list)
+    texts: dict[int, tuple[str, dict[str, Any]]] = field(default_factory=dict)
     params: dict[tuple[str, int], int] = field(default_factory=dict)
     tainted_runs: dict[int, Callable] = field(default_factory=dict)
+    products: dict[int, str | None] = field(default_factory=dict)  # see checks.wrapping
     guesses: frozenset[int] = frozenset()  # see guesses.guessing_loads
     joined: dict[int, Joined] = field(default_factory=dict)  # see joined.joined_loads
 
@@ -99,8 +102,14 @@ class Code:
             got = self.tainted_runs[pc] = self._made(pc, True)
         return got
 
+    def translate(self) -> None:
+        """Write the Python text of every block; it is compiled when first reached. Raises Unsupported."""
+        for pc in range(len(self.blocks)):
+            if pc not in self.texts:
+                self.texts[pc] = ParamEmitter(self, self.blocks[pc]).text()
+
     def _made(self, pc: int, marked: bool) -> Callable:
-        text, constants = ParamEmitter(self, self.blocks[pc]).text(marked)
+        text, constants = self.texts[pc] if not marked and pc in self.texts else ParamEmitter(self, self.blocks[pc]).text(marked)
         scope = {**self.program.scope, **constants}
         exec(compile(text, f"<{self.function.name} block {pc}>", "exec"), scope)
         return scope[f"block_{pc}"]
@@ -169,7 +178,7 @@ class Program:
         self.main = self.code(entry.name)
         self.grains = _grains(self)
 
-    def _reached(self) -> list[Function]:
+    def reached(self) -> list[Function]:
         """The entry and every function it may call."""
         found, queue = [], [self.entry]
         while queue:
@@ -187,7 +196,7 @@ class Program:
     def _flushing(self) -> str:
         """How `.ftz` is done: by the processor ("cpu") where every float32 operation wants it, "explicit" where only some do, "" where none does."""
         with_flush = without = False
-        for function in self._reached():
+        for function in self.reached():
             for i in ptx.body(self.module, function):
                 if i.opcode == "cvt" and "ftz" in i.modifiers:
                     with_flush = True
@@ -282,6 +291,7 @@ class Program:
         code.runs = [None] * len(graph.blocks)
         code.masks = [None] * len(graph.blocks)
         code.guesses = guessing_loads(body)
+        code.products = watched_products(graph)
         code.joined = joined_loads(graph, [v for v in (*function.variables, *self.module.variables.values()) if v.space == "shared"])
         if code.params:
             extra = tuple(code.params.values())
@@ -308,10 +318,6 @@ class Program:
         if name in ("clock", "clock_hi", "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi"):
             return f"CLOCK(g,{name!r})"
         return f"g.special({name!r})"
-
-    def reachable(self) -> list[Code]:
-        """Codes compiled so far; the entry first."""
-        return list(self.codes.values())
 
 
 def _plain_type(type: str) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .group import Group
 
 BUILT_IN = frozenset(("vprintf", "__assertfail"))
-PRINT_LIMIT = 1 << 20  # characters: the buffer of a GPU is as large
+PRINT_LIMIT = 1 << 17  # characters kept of a launch's output (a GPU keeps 1 MB and overwrites the oldest)
 _FORMAT = re.compile(r"%[-+ #0]*(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|z|j|t|L)?([diouxXeEfFgGaAcsp%])")
 
 
@@ -58,12 +58,16 @@ def _print(g: Group, text, buffer) -> int:
     machine = g.batch.machine
     form = _text(machine, _first(text))
     parts = [m for m in _FORMAT.finditer(form) if m[4] != "%"]
+    if machine.print_full:
+        return len(parts)
     lanes = np.arange(g.n * g.batch.B if g.cols is None else g.n)
     rows = np.repeat(g.rows, g.batch.B) if g.cols is None else g.rows
     columns = np.tile(np.arange(g.batch.B), g.n) if g.cols is None else g.cols
     addresses = full(buffer)
     flat = np.broadcast_to(addresses, g.shape).ravel() if addresses.__class__ is ndarray else np.full(len(lanes), addresses)
     for k in np.lexsort((rows, columns)):
+        if machine.print_full:
+            break
         values = []
         offset = (int(flat[k]) - LOCAL_WINDOW) if int(flat[k]) else 0
         words = g.batch.local.words

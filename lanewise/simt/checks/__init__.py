@@ -8,5 +8,6 @@ from .order import Order
 from .races import GlobalRaces
 from .shared import SharedCheck
 from .taint import TAINT_NAMES, tainted_run
+from .wrapping import watch, watched_products
 
-__all__ = ["Faults", "GlobalRaces", "Initialised", "Order", "SharedCheck", "TAINT_NAMES", "tainted_run"]
+__all__ = ["Faults", "GlobalRaces", "Initialised", "Order", "SharedCheck", "TAINT_NAMES", "tainted_run", "watch", "watched_products"]

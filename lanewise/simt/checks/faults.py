@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import explain
+from .. import c_types, explain
 from ..demangle import demangle
 from ..finding import Finding
 from ..memory import RANGE, Allocation
@@ -17,8 +18,13 @@ if TYPE_CHECKING:
     from ..machine import Machine
 
 Dim3 = tuple[int, int, int]
-SIZES = {"char": 1, "bool": 1, "short": 2, "half": 2, "__half": 2, "__nv_bfloat16": 2, "int": 4, "unsigned": 4, "float": 4, "half2": 4, "__half2": 4, "double": 8, "long long": 8, "float2": 8, "float4": 16, "int4": 16}
 KEEP = 100  # different findings kept
+
+
+def element_bytes(ctype: str) -> int:
+    """Bytes of an array element of this C type; 4 where it is not known."""
+    found = c_types.find(re.sub(r"\b(const|volatile)\b", "", ctype).strip())
+    return found.bytes if found is not None else 4
 
 
 class Faults:
@@ -71,7 +77,7 @@ class Faults:
         plain = demangle(name).split("::")[-1]
         plain = plain.split("$")[0]
         ctype, dims = self.arrays.get(plain, ("float", None))
-        return plain, SIZES.get(ctype.replace("const ", "").strip(), 4), dims
+        return plain, element_bytes(ctype), dims
 
     def shared_at(self, iid: int, offset: int) -> tuple[str, int, int, int, tuple[int, ...] | None]:
         """(name, index, size, element bytes, dims) of the shared variable of an access at `offset`."""
@@ -179,7 +185,7 @@ class Faults:
             thread, block = self.lane(g, int(lanes[0]))
             name = self._local_name(g, iid)
             ctype, dims = self.machine.local_arrays.get(name, ("float", None))
-            element = SIZES.get(ctype, 4)
+            element = element_bytes(ctype)
             index = (full.ravel()[lanes] - low) // element
             size = (high - low) // element
             if dims and 0 not in dims:

@@ -5,6 +5,7 @@ Knowledge is a table: for each block, up to which time the accesses of each of i
 threads of a block know. A fence counts as a tick of the batch's time, so that an access after it isn't released with those before it.
 
 Reading a flag is taken to be an acquire even without a fence behind it, and whatever the value: this errs on the quiet side.
+So does the bound on what is kept: where very many threads release and acquire (`MOST`), everything counts as ordered from then on.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ..machine import Machine
     from .races import Access
 
+MOST = 2_000_000  # table entries learnt, each 16 threads wide: about 250 MB
 Knowledge = dict[int, ndarray]  # block → for each thread the time before which its accesses are known
 
 
@@ -32,6 +34,10 @@ class Order:
         self.released: dict[tuple, tuple[Knowledge, Knowledge]] = {}  # word → (for everybody, for threads of the same block)
         self.known: dict[int, Knowledge] = {}  # thread → what it has acquired since its block's last barrier
         self.known_to_block: dict[int, Knowledge] = {}
+        self.version: dict[tuple, int] = {}  # word → how often somebody released there
+        self.seen: dict[tuple, int] = {}  # (thread, word) → the version this thread has acquired
+        self.learnt = 0
+        self.full = False  # too much to remember: all is taken to be ordered
 
     # ------------------------------------------------------------------ events
 
@@ -45,7 +51,7 @@ class Order:
 
     def release(self, g: Group, address) -> None:
         batch = g.batch
-        if batch.fences is None or not self.machine.check:
+        if batch.fences is None or not self.machine.check or self.full:
             return
         rows, columns, places = self._lanes(g, address)
         for row, column, place in zip(rows, columns, places, strict=True):
@@ -54,30 +60,38 @@ class Order:
             thread = block * batch.T + int(row)
             key = self._key(int(place), block)
             everybody, neighbours = self.released.setdefault(key, ({}, {}))
+            if wide is None and near is None:
+                continue
+            self.active = True
+            self.version[key] = self.version.get(key, 0) + 1
             if wide is not None:
-                self.active = True
-                _join(everybody, {block: wide})
+                self._join(everybody, {block: wide})
                 for knowledge in (self.known.get(thread), self.known_to_block.get(block)):
                     if knowledge:
-                        _join(everybody, knowledge)
+                        self._join(everybody, knowledge)
             if near is not None:
-                self.active = True
-                _join(neighbours, {block: near})
+                self._join(neighbours, {block: near})
+            if self.full:
+                return
 
     def acquire(self, g: Group, address) -> None:
-        if not self.active:
+        if not self.active or self.full:
             return
         batch = g.batch
         rows, columns, places = self._lanes(g, address)
         for row, column, place in zip(rows, columns, places, strict=True):
             block = int(batch.ids[column])
-            got = self.released.get(self._key(int(place), block))
-            if got is None:
-                continue
-            mine = self.known.setdefault(block * batch.T + int(row), {})
-            _join(mine, got[0])
+            key, thread = self._key(int(place), block), block * batch.T + int(row)
+            got = self.released.get(key)
+            if got is None or self.seen.get((thread, key)) == self.version.get(key):
+                continue  # a spinning reader learns nothing new
+            self.seen[thread, key] = self.version[key]
+            mine = self.known.setdefault(thread, {})
+            self._join(mine, got[0])
             if block in got[1]:
-                _join(mine, {block: got[1][block]})
+                self._join(mine, {block: got[1][block]})
+            if self.full:
+                return
 
     def barrier(self, batch: Batch) -> None:
         """What one thread of a block knows, all know now."""
@@ -85,7 +99,9 @@ class Order:
             return
         blocks = set(batch.ids.tolist())
         for thread in [t for t in self.known if t // batch.T in blocks]:
-            _join(self.known_to_block.setdefault(thread // batch.T, {}), self.known.pop(thread))
+            self._join(self.known_to_block.setdefault(thread // batch.T, {}), self.known.pop(thread))
+            if self.full:
+                return
 
     def left(self, g: Group) -> None: ...
 
@@ -93,8 +109,8 @@ class Order:
 
     def before(self, old: Access, new: Access, batch: Batch) -> bool:
         """Whether the access `old` is known to thread `new.thread`."""
-        if not self.active:
-            return False
+        if self.full or not self.active:
+            return self.full
         T = batch.T
         block, row = divmod(old.thread, T)
         for knowledge in (self.known.get(new.thread), self.known_to_block.get(new.thread // T)):
@@ -132,7 +148,17 @@ class Order:
         columns = np.tile(np.arange(g.batch.B), g.n) if g.cols is None else g.cols
         return rows, columns, places
 
-
-def _join(mine: Knowledge, more: Knowledge) -> None:
-    for block, bounds in list(more.items()):
-        mine[block] = np.maximum(mine[block], bounds) if block in mine else bounds
+    def _join(self, mine: Knowledge, more: Knowledge) -> None:
+        """Add what `more` knows. Equal tables stay one object, so that what is known already costs nothing."""
+        for block, bounds in list(more.items()):
+            have = mine.get(block)
+            if have is bounds:
+                continue
+            if have is not None and (have >= bounds).all():
+                continue
+            mine[block] = bounds if have is None or (bounds >= have).all() else np.maximum(have, bounds)
+            self.learnt += 1 + len(bounds) // 16
+        if self.learnt > MOST:
+            self.full = True
+            for table in (self.released, self.known, self.known_to_block, self.version, self.seen):
+                table.clear()

@@ -353,6 +353,8 @@ def emit_mul(e: Emitter, i: Instruction) -> None:
     type, how = i.modifiers[-1], i.modifiers[0]
     d, a, b = i.operands[:3]
     x, y, width = e.use(a, type), e.use(b, type), width_of(type)
+    if e.index in e.code.products:
+        e.line(f"WATCH(g,{x},{y},{e.index})")
     if how == "wide" and width == 32:
         made, result = f"MULW_{'S' if _is_signed(type) else 'U'}({x},{y})", type[0] + "64"
     elif how == "wide":
