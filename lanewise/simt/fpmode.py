@@ -7,7 +7,6 @@ Where neither is known (Windows, other processors) subnormals stay, which shows 
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import platform
 import sys
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ def _library():
     if sys.platform == "win32" or platform.machine() not in _BITS:
         return None
     try:
-        library = ctypes.CDLL(ctypes.util.find_library("m") or None)
+        library = ctypes.CDLL(None)  # what Python itself is linked with: the C library and libm
         return library if hasattr(library, "fesetenv") and hasattr(library, "fegetenv") else None
     except OSError:
         return None
