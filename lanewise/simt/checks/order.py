@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..machine import Machine
     from .races import Access
 
-MOST = 2_000_000  # table entries learnt, each 16 threads wide: about 250 MB
+MOST = 2_000_000  # table entries learnt, about 128 bytes each
 Knowledge = dict[int, ndarray]  # block → for each thread the time before which its accesses are known
 
 
@@ -156,8 +156,12 @@ class Order:
                 continue
             if have is not None and (have >= bounds).all():
                 continue
-            mine[block] = bounds if have is None or (bounds >= have).all() else np.maximum(have, bounds)
-            self.learnt += 1 + len(bounds) // 16
+            self.learnt += 1
+            if have is None or (bounds >= have).all():
+                mine[block] = bounds
+            else:
+                mine[block] = np.maximum(have, bounds)
+                self.learnt += len(bounds) // 16
         if self.learnt > MOST:
             self.full = True
             for table in (self.released, self.known, self.known_to_block, self.version, self.seen):
