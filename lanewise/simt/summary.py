@@ -110,7 +110,12 @@ def _unwritten(machine: Machine) -> None:
 
 
 def _without_consequences(findings: list) -> list:
-    """A read that came too early because of a race is unset, and stores of a race are equal, only by chance of the order: the race is the cause."""
+    """A read that came too early because of a race is unset, and stores of a race are equal, only by chance of the order: the race is the cause.
+
+    Of what touches a copy's words before the copy is finished, only that is told.
+    """
+    early = {(f.array, f.line) for f in findings if f.kind == "async-copy"}
+    findings = [f for f in findings if f.kind != "race" or early.isdisjoint((f.array, line) for line in (f.line, f.other.line if f.other else None))]
     raced = {(f.array, line) for f in findings if f.kind == "race" for line in (f.line, f.other.line if f.other else None)}
     return [f for f in findings if f.kind not in ("uninitialised-read", "same-value-write") or (f.array, f.line) not in raced]
 
