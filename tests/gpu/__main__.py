@@ -63,10 +63,10 @@ def counters_run(machine: dict, out: Path, keep: bool) -> tuple[dict, list[str]]
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     for folder in {out, *([DATA] if keep else [])}:
         (folder / f"ncu_{slug}.json").write_text(text, encoding="utf-8")
-    simulated = json.loads(DIGESTS.read_text(encoding="utf-8"))["counters"]
+    stored = json.loads(DIGESTS.read_text(encoding="utf-8"))
     lines, equal = [], 0
     for reading in readings:
-        found = counters.differences(reading.counters, simulated.get(reading.name, {}))
+        found = counters.differences(reading.counters, stored["counters"].get(reading.name, {}), stored["code_bytes"].get(reading.name, 0))
         equal += not found
         if found:
             lines.append(f"{reading.name}: {'; '.join(found)}")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from functools import cache
+from pathlib import Path
 
 import cupy
 import numpy as np
@@ -25,8 +27,18 @@ def architecture() -> str:
 
 
 @cache
+def toolkit() -> tuple[str, ...]:
+    """Where a toolkit on this machine keeps its headers: CuPy's own wheels lack a few (crt/mma.h)."""
+    compiler = shutil.which("nvcc")
+    homes = [os.environ.get("CUDA_PATH"), os.environ.get("CUDA_HOME"), str(Path(compiler).resolve().parents[1]) if compiler else None, "/usr/local/cuda"]
+    found = [Path(home) / "include" for home in homes if home and (Path(home) / "include" / "crt" / "mma.h").is_file()]
+    return (f"-I{found[0]}",) if found else ()
+
+
+@cache
 def kernel(source: str, entry: str, options: tuple[str, ...]) -> cupy.RawKernel:
-    return cupy.RawKernel(source, entry, options=(*options, architecture(), "-lineinfo"), backend="nvrtc")
+    headers = toolkit() if "<mma.h>" in source else ()
+    return cupy.RawKernel(source, entry, options=(*options, architecture(), "-lineinfo", *headers), backend="nvrtc")
 
 
 def start(case: Case) -> list:

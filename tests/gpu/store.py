@@ -12,6 +12,7 @@ import sys
 import numpy as np
 import paths  # noqa: F401  (first: it makes the next imports possible)
 from all_cases import CASES, counted_cases
+from code_size import code_bytes
 from counters import METRICS
 from families.launch import launch
 from stored import Stored, write
@@ -26,7 +27,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args().check
-    results, failures, counters = [], [], {}
+    results, failures, counters, sizes = [], [], {}, {}
     old = Stored() if check else None
     for case in CASES:
         if case.faulty:
@@ -39,11 +40,12 @@ def main() -> int:
         results.append((case, list(run.outputs)))
         if case.name in COUNTED:
             counters[case.name] = {name: getattr(run.report.counters, name) for name in METRICS}
+            sizes[case.name] = code_bytes(case.source, case.options)
         changed = old.difference(case, list(run.outputs)) if old else None
         if changed:
             failures.append(changed)
     if not check:
-        write(results, {"nvrtc": nvrtc.version(), "numpy": np.__version__, "counters": counters})
+        write(results, {"nvrtc": nvrtc.version(), "numpy": np.__version__, "counters": counters, "code_bytes": sizes})
     print("\n".join(failures))
     print(f"{len(results)} kernels {'compared' if check else 'stored'}, {len(failures)} failures")
     return bool(failures)

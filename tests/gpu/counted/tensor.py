@@ -112,6 +112,30 @@ extern "C" __global__ void {entry}(const float* x, float* y) {{
     )
 
 
+def async_rows(chunks, global_pitch, shared_pitch, kind="cg"):
+    """A warp copies rows of `chunks` 16-byte pieces; pitches in pieces. Its stores to shared memory may meet in a bank."""
+    entry = f"cp_async_rows_{kind}_{chunks}_of_{global_pitch}_to_{shared_pitch}"
+    rows = 32 // chunks
+    return Case(
+        name=f"tensor.{entry}",
+        source=f"""{ADDRESS}
+extern "C" __global__ void {entry}(const uint4* x, uint4* y) {{
+    __shared__ uint4 s[{rows * shared_pitch}];
+    int lane = threadIdx.x, row = lane / {chunks}, piece = lane % {chunks};
+    unsigned to = address(s + row * {shared_pitch} + piece);
+    asm volatile("cp.async.{kind}.shared.global [%0], [%1], 16;" :: "r"(to), "l"(x + row * {global_pitch} + piece) : "memory");
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncwarp();
+    y[lane] = s[row * {shared_pitch} + piece];
+}}""",
+        entry=entry,
+        args=lambda: [np.random.default_rng(4).integers(0, 2**32, rows * global_pitch * 4, dtype=np.uint32), np.zeros(128, np.uint32)],
+        outputs=(1,),
+        expect=lambda x, y: [np.ascontiguousarray(x.reshape(rows, global_pitch, 4)[:, :chunks]).reshape(-1)],
+        block=32,
+    )
+
+
 MATMUL = (
     ADDRESS
     + """
@@ -223,6 +247,26 @@ CASES += [
     ]
 ]
 CASES += [async_copy(words, kind) for words, kind in ((1, "ca"), (2, "ca"), (4, "ca"), (4, "cg"))]
+CASES += [
+    async_rows(*shape)
+    for shape in [
+        (4, 16, 4),
+        (4, 16, 5),
+        (4, 4, 5),
+        (4, 4, 4),
+        (4, 16, 8),
+        (8, 8, 9),
+        (8, 8, 8),
+        (8, 16, 9),
+        (2, 2, 3),
+        (2, 16, 8),
+        (1, 1, 8),
+        (1, 2, 1),
+        (1, 16, 1),
+        (4, 16, 5, "ca"),
+        (8, 8, 9, "ca"),
+    ]
+]
 CASES += [
     Case(
         name="tensor.tensor_matmul",

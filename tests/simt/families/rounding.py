@@ -46,6 +46,8 @@ def exactly(operation, dtype, mode: str = "rn", shape: tuple[int, int, int] | No
 
     def one(*operands):
         finite = all(np.isfinite(v) for v in operands)
+        if operation is FMA and np.isfinite(operands[0]) and np.isfinite(operands[1]) and not finite:
+            return float(operands[2])  # the product alone can't overflow
         with np.errstate(all="ignore"):
             plain = operation(*(np.float64(v) for v in operands))
         if not finite or not operands_defined(operation, operands):
