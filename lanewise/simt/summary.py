@@ -81,7 +81,8 @@ def _memory(c: Counters, machine: Machine, at) -> None:
             continue
         line = at(site.line)
         kind, _, space = site.kind.partition(".")
-        kind = {"ldmatrix": "ld", "stmatrix": "st"}.get(kind, kind)
+        if kind in ("ldmatrix", "stmatrix"):  # Nsight Compute counts their wavefronts, but not the instructions
+            kind, requests = kind[:2], 0
         if space == "global" or (space == "generic" and kind in ("ld", "st")):
             names = ("global_load_requests", "global_load_sectors") if kind == "ld" else ("global_store_requests", "global_store_sectors")
         elif space == "shared":

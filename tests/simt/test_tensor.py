@@ -279,13 +279,13 @@ def launch(source, arguments, block=32, grid=1, **options):
 
 @pytest.mark.parametrize(("pitch", "wavefronts"), [(8, 4), (64, 32), (72, 4), (24, 4), (16, 8), (32, 16)])
 def test_ldmatrix_wavefronts(pitch, wavefronts):
-    """Eight rows of 16 bytes are one pass where they fall into different banks; conflicting rows follow one another."""
+    """Eight rows of 16 bytes are one pass where they fall into different banks; conflicting rows follow one another. Nsight Compute counts no request."""
     y = np.zeros(128, u32)
     rows = f"s + (lane & 7) * {pitch} + (lane >> 3) * 8"
     report = launch(matrix_kernel(LOAD4.format("") + " for (int j = 0; j < 4; ++j) y[4 * lane + j] = r[j];", address(rows)), [X, y])
     assert report.ok
     loads = report.counters
-    assert (loads.shared_load_requests, loads.shared_load_wavefronts) == (1, wavefronts)
+    assert (loads.shared_load_requests, loads.shared_load_wavefronts) == (0, wavefronts)
     got = np.ascontiguousarray(y.reshape(32, 4).T).view(u16).reshape(4, 8, 8)
     want = np.array([[X[r * pitch + 8 * j :][:8] for r in range(8)] for j in range(4)])
     assert np.array_equal(got, want)
@@ -333,7 +333,7 @@ extern "C" __global__ void k(const unsigned* x, unsigned* y) {
     assert report.ok, str(report)
     assert np.array_equal(y[:32], x)
     assert np.array_equal(y[32:].view(u16).reshape(8, 8), X[:64].reshape(8, 8).T)
-    assert (report.counters.shared_store_requests, report.counters.shared_store_wavefronts) == (1, 1)
+    assert (report.counters.shared_store_requests, report.counters.shared_store_wavefronts) == (0, 1)
 
 
 def kinds(report):
