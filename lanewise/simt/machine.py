@@ -56,7 +56,7 @@ class Machine:
         self.by_argument: dict[str, Allocation] = {}
         self.local_arrays: dict[str, tuple[str, tuple[int, ...] | None]] = {}
         self.barrier_sites: dict[tuple[int, int], int] = {}
-        self.absent_source: tuple = (None, "", {})
+        self.absent_sources: dict[int, tuple[int | None, str, int]] = {}  # thread of its block → (line, operation, lane) of its first shuffle from an absent lane
         self.known_shared = self.used_shared = self.stored_shared = None  # see checks.shared.SharedCheck.finish
         self.atomic_sectors = self.steps = 0
         self.source = ""
@@ -250,9 +250,12 @@ class Machine:
         if not self.check:
             return
         self.fresh_taint = absent
-        where = np.argwhere(absent)
-        wanted = {int(g.rows[r]): int(lanes[r, min(c, lanes.shape[1] - 1)]) for r, c in where[::-1]}
-        self.absent_source = (g.code.graph.body[index].line or None, self.faults.warp_operation(g, g.pc), wanted)
+        if not g.taint:  # no earlier value of the kind is alive
+            self.absent_sources = {}
+        line, operation = g.code.graph.body[index].line or None, self.faults.warp_operation(g, g.pc)
+        for row in np.flatnonzero(absent.any(axis=1)):
+            column = min(int(absent[row].argmax()), lanes.shape[1] - 1)
+            self.absent_sources.setdefault(int(g.rows[row]), (line, operation, int(lanes[row, column])))
 
     def tainted_run(self, code: Code, pc: int) -> Callable:
         return checks.tainted_run(self, code, pc)

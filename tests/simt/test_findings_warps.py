@@ -170,7 +170,7 @@ extern "C" __global__ void k(const int* x, int* y) {
         block=48,
         clean_block=64,
         fields=dict(block=(0, 0, 0)),
-        says=(r"lane \d+", r"line 3", r"undefined|absent|isn't there"),
+        says=(r"thread \(32,0,0\)", r"lane 16 by __shfl_down_sync on line 3", r"isn't there", r"used on line 4"),
         values=[496, 1520],
     ),
     Pair(

@@ -107,9 +107,9 @@ def report(g: Group, mark: ndarray, line: int) -> None:
     faults = machine.faults
     lane = int(np.flatnonzero(mark)[0])
     thread, block = faults.lane(g, lane)
-    at, operation, source = machine.absent_source
     row = int(g.rows[lane // g.batch.B] if g.cols is None else g.rows[lane])
-    wanted = int(source.get(row, (row & 31) + 1)) if source else (row & 31) + 1
+    sources = machine.absent_sources
+    at, operation, wanted = sources.get(row) or next(iter(sources.values()), (None, "a shuffle", 31))  # another thread's: it came on by a shuffle
     exists = (row & ~31) + wanted < machine.T
     faults.add(
         explain.absent_lane_value(line=at, thread=thread, block=block, operation=operation, lane=wanted, used_line=line or None, exists=exists, count=int(np.count_nonzero(mark)))
