@@ -384,7 +384,8 @@ class SharedCheck:
     def _report(self, g: Group, iid: int, offsets: ndarray, columns, j: int, lanes: ndarray, old: ndarray, tags: ndarray, access: str, other_access: str, same: bool) -> None:
         machine = self.machine
         faults = machine.faults
-        k = int(lanes[0])
+        apart = (((old[lanes] & WHO) - 1) >> 5) != (((tags[lanes] & WHO) - 1) >> 5)  # a pair of two warps shows best what a block barrier is for
+        k = int(lanes[np.argmax(apart)])
         before, now = unpack(int(old[k])), unpack(int(tags[k]))
         name, index, _, element, dims = faults.shared_at(iid, int(offsets[k]))
         index += j * self.grain // element
