@@ -453,7 +453,8 @@ def test_wmma(shape, x, c, layouts):
 
 def test_wmma_beyond_the_matrix():
     source = wmma_source((16, 16, 16), "f16", "f32", "row", "row", "row", (16, 16, 16), False)
-    arguments = [np.zeros((15, 16), f16), np.zeros((16, 16), f16), np.zeros((16, 16), f32), np.zeros((16, 16), f32)]
-    report = launch(source, arguments)
-    assert {(f.kind, f.array) for f in report.findings if f.severity == "error"} == {("out-of-bounds", "A")}
-    assert {f.line for f in report.findings if f.kind == "out-of-bounds"} == {12}
+    x = np.ones((47, 16), f16)  # the third block's A lacks its last row
+    out = np.zeros((48, 16), f32)
+    report = launch(source, [x, np.ones((48, 16), f16), np.zeros((16, 16), f32), out], grid=3)
+    assert {(f.kind, f.array, f.line, f.block) for f in report.findings if f.severity == "error"} == {("out-of-bounds", "A", 12, (2, 0, 0))}
+    assert (out[:47] == 32).all()

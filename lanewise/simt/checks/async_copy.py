@@ -97,7 +97,7 @@ class Watched:
             return
         B = self.batch.B
         words = max(total // self.check.grain, 1)
-        table = np.asarray(here).reshape(-1, words, self.flight.shape[1] if self.flight.ndim == 2 else 1).max(axis=1)  # (lanes, blocks)
+        table = np.asarray(here).reshape(-1, words, self.flight.size // len(self.flight)).max(axis=1)  # (lanes, blocks)
         table = np.broadcast_to(table, (g.n, B)).ravel()
         offsets = np.repeat(np.broadcast_to(np.asarray(p.offsets), (g.n,)), B)
         self._report(g, iid, table, offsets, how)

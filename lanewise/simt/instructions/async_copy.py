@@ -72,7 +72,7 @@ class Copy:
         if not len(index):
             return None
         part = self.part(index)
-        part.cols = np.searchsorted(keep, part.cols)
+        part.cols = np.searchsorted(keep, self.cols[index])
         return part
 
 
@@ -139,7 +139,7 @@ class Copies:
         done = mine & (copy.ticket < committed - left)
         if done.all():
             return True
-        copy.waited = True
+        copy.waited |= bool((mine & ~done).any())
         return done.ravel() if done.any() else None
 
     def _finish(self, copy: Copy) -> None:

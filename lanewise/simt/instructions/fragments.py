@@ -14,7 +14,7 @@ from ..values import f16, f32, f64, full, i8, i64, ndarray, u8, u16, u32, u64
 from .warp import warps
 
 BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64": 64, "s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8, "s32": 32}
-HOLD = {8: u8, 16: u16, 32: u32, 64: u64}
+HOLD: dict[int, type] = {8: u8, 16: u16, 32: u32, 64: u64}
 LANE = np.arange(32)
 REMEMBERED = 48  # fragments whose matrices a group keeps: an accumulator is asked for again at once, an operand a few times
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from .. import access
 from ..codegen import Emitter, vector, width_of
-from ..ptx import Instruction, Reg
+from ..ptx import Address, Instruction, Reg
 from ..values import add32, add64, f16, f32, f64, full, i64, ndarray, u16, u32, u64
 from . import matrix
 from .fragments import BITS, HOLD, LANE, Layout, by_warp, elements, gather, layout, remember, scatter, to_lanes
@@ -133,8 +134,8 @@ def _register(type: str) -> str:
 
 # ------------------------------------------------------------------------------------------------ wmma.load and wmma.store
 
-_LOAD = {"global": access.load_global, "shared": access.load_shared, "generic": access.load_generic}
-_STORE = {"global": access.store_global, "shared": access.store_shared, "generic": access.store_generic}
+_LOAD: dict[str, Callable] = {"global": access.load_global, "shared": access.load_shared, "generic": access.load_generic}
+_STORE: dict[str, Callable] = {"global": access.store_global, "shared": access.store_shared, "generic": access.store_generic}
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,34 +187,37 @@ def _positions(move: Move) -> ndarray:
     return minor * move.of.cols + major if move.columns else major * move.of.cols + minor
 
 
+def _unit(move: Move) -> tuple[type, int]:
+    """What a lane loads or stores at a time: words of several small elements, or `run` elements of 4 or 8 bytes."""
+    bits = BITS[move.of.type]
+    return (u32, 1) if bits < 32 else (HOLD[bits], move.run)
+
+
 def load_fragment(g, iid: int, space: str, move: Move, address, stride, wide: bool) -> tuple:
     """The registers of a fragment loaded from memory."""
     bits = BITS[move.of.type]
-    unit, count = (u32, 1) if bits < 32 else (HOLD[bits], move.run)
-    matrix = None
-    place = _positions(move)
-    for t, where in enumerate(_addresses(g, move, address, stride, wide)):
-        got = _LOAD[space](g, iid, where, unit, unit().itemsize, count)
-        words = [by_warp(g, x, unit) for x in (got if count > 1 else (got,))]
-        columns = max(x.shape[2] for x in words)
-        if matrix is None:
-            matrix = np.zeros((len(warps(g).index), columns, move.of.rows * move.of.cols), HOLD[bits])
-        packed = np.empty((matrix.shape[0], columns, 32, count), unit)
+    unit, count = _unit(move)
+    loaded = []
+    for where in _addresses(g, move, address, stride, wide):
+        got = _LOAD[space](g, iid, where, unit, max(bits, 32) // 8, count)
+        loaded.append([by_warp(g, x, unit) for x in (got if count > 1 else (got,))])
+    columns = max(x.shape[2] for words in loaded for x in words)
+    matrix = np.empty((len(warps(g).index), columns, move.of.rows * move.of.cols), HOLD[bits])
+    packed = np.empty((*matrix.shape[:2], 32, count), unit)
+    for place, words in zip(_positions(move), loaded, strict=True):
         for r, x in enumerate(words):
             packed[..., r] = x.transpose(0, 2, 1)
-        matrix[:, :, place[t].ravel()] = packed.reshape(*packed.shape[:2], -1).view(HOLD[bits])
+        matrix[:, :, place.ravel()] = packed.reshape(*packed.shape[:2], -1).view(HOLD[bits])
     return scatter(g, matrix, move.of)
 
 
 def store_fragment(g, iid: int, space: str, move: Move, address, stride, wide: bool, registers: tuple) -> None:
-    bits = BITS[move.of.type]
-    unit = u32 if bits < 32 else HOLD[bits]
+    unit, _ = _unit(move)
     matrix = elements(g, registers, move.of)
-    place = _positions(move)
-    for t, where in enumerate(_addresses(g, move, address, stride, wide)):
-        run = np.ascontiguousarray(matrix[:, :, place[t].ravel()]).view(unit)
-        run = run.reshape(*run.shape[:2], 32, -1).transpose(3, 0, 2, 1)
-        _STORE[space](g, iid, where, tuple(to_lanes(g, np.ascontiguousarray(x)) for x in run), unit, unit().itemsize)
+    for place, where in zip(_positions(move), _addresses(g, move, address, stride, wide), strict=True):
+        run: ndarray = np.ascontiguousarray(matrix[:, :, place.ravel()]).view(unit)
+        words = run.reshape(*run.shape[:2], 32, -1).transpose(3, 0, 2, 1)
+        _STORE[space](g, iid, where, tuple(to_lanes(g, np.ascontiguousarray(x)) for x in words), unit, max(move.size, 4))
 
 
 def emit_wmma(e: Emitter, i: Instruction) -> None:
@@ -227,7 +231,7 @@ def emit_wmma(e: Emitter, i: Instruction) -> None:
         raise e.unsupported("this shape with this element type")
     rows, cols = {"a": (m, k), "b": (k, n)}.get(use, (m, n))
     use = use if use in ("a", "b") else "c"
-    address = i.operands[what == "load"]
+    address: Address = i.operands[what == "load"]  # type: ignore[assignment]
     registers = vector(i.operands[what != "load"])
     columns = "col" in i.modifiers
     move = _move(layout(use, rows, cols, type, _count(registers, type)), columns, use)
