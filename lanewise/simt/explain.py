@@ -300,12 +300,15 @@ def _race_step(
     uses_atomics: bool,
 ) -> str:
     barrier = "__syncwarp()" if same_warp else "__syncthreads()"
+    if "atomic" in (access, other):
+        plain = NOUN[other if access == "atomic" else access]
+        if one_block:
+            return f"Put a {barrier} between the two, or make the plain {plain} atomic too."
+        return f"Make the plain {plain} atomic too, or move it into a later launch."
     if read_and_written and uses_atomics:
         return "Use an atomic; if a lock guards the line, put __threadfence() after taking it and before releasing it."
     if read_and_written:
         return "Reading, changing and writing back are separate steps: use atomicAdd (or another atomic)."
-    if "atomic" in (access, other) and not one_block:
-        return f"Make the plain {NOUN[other if access == 'atomic' else access]} atomic too, or move it into a later launch."
     if not one_block:
         if uses_atomics:
             return "Publish the data with __threadfence() before the atomic that announces it, and again after the atomic that sees it."

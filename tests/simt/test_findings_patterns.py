@@ -342,6 +342,7 @@ PATTERNS = [
     SCAN.but("scan-in-one-buffer", "race", "now = 1 - now;", "now = 0; s[0][t] = s[1][t];"),
     HISTOGRAM,
     HISTOGRAM.but("histogram-counted-before-it-is-zeroed", "race", "__syncthreads(); /* zeroed */", ""),
+    HISTOGRAM.but("histogram-zeroed-for-one-warp-only", "race", "__syncthreads(); /* zeroed */", "__syncwarp();"),
     HISTOGRAM.but("histogram-read-before-it-is-counted", "race", "__syncthreads(); /* counted */", ""),
     DOUBLE_BUFFER,
     DOUBLE_BUFFER.but("single-buffer-with-one-barrier-a-tile", "race", "s[b & 1][63", "s[0][63").but("single-buffer", "race", "s[b & 1][t]", "s[0][t]"),

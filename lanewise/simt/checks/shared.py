@@ -33,7 +33,7 @@ class SharedCheck:
         self.shift = {1: 0, 2: 1, 4: 2}[self.grain]
         words = machine.shared_size // self.grain + 8
         self.width = 0  # 0: one record for all blocks; else the number of blocks
-        self.writer = self.reader = self.reader2 = None
+        self.writer = self.plain = self.reader = self.reader2 = None  # plain: the last writer that wasn't atomic
         self.words = words
         self.known = np.zeros(words, bool)  # set by somebody; (words, B) once blocks differ
         self.used = np.zeros(words, bool)  # read by somebody, in any block
@@ -54,7 +54,7 @@ class SharedCheck:
         self.replayed = 0
         if self.width:
             self.width = 0
-            self.writer = self.reader = self.reader2 = None
+            self.writer = self.plain = self.reader = self.reader2 = None
 
     def warp_sync(self, whole: bool) -> None:
         if whole and self.state is not None:
@@ -75,7 +75,7 @@ class SharedCheck:
         other.known = self.known.copy() if self.known.ndim == 1 else np.ascontiguousarray(self.known[:, keep])
         other.used, other.stored_at = self.used.copy(), self.stored_at.copy()
         other.known_reads, other.known_writes, other.path = set(self.known_reads), set(self.known_writes), dict(self.path)
-        for name in ("writer", "reader", "reader2"):
+        for name in ("writer", "plain", "reader", "reader2"):
             record = getattr(self, name)
             if record is not None:
                 record = record.copy() if record.ndim == 1 else np.ascontiguousarray(record[:, keep])
@@ -209,7 +209,7 @@ class SharedCheck:
     def _allocate(self) -> None:
         if self.writer is None:
             shape = (self.words, self.width) if self.width else (self.words,)
-            self.writer, self.reader, self.reader2 = (np.zeros(shape, i64) for _ in range(3))
+            self.writer, self.plain, self.reader, self.reader2 = (np.zeros(shape, i64) for _ in range(4))
 
     def _record(self, access: str, g: Group, iid: int, p: SharedPattern, total: int, time: int, values, size: int, report: bool) -> bool:
         """Check one access against the records and enter it; True if nothing was found."""
@@ -261,7 +261,7 @@ class SharedCheck:
         self.state = None
         if not self.width:
             self.width = self.batch.B
-            for name in ("writer", "reader", "reader2"):
+            for name in ("writer", "plain", "reader", "reader2"):
                 record = getattr(self, name)
                 if record is not None:
                     setattr(self, name, np.repeat(record[:, None], self.width, axis=1))
@@ -275,8 +275,8 @@ class SharedCheck:
         atomic = access == "atomic"
         tags = (rows + 1) + i64((min(time, TIME_MASK) << TIME_SHIFT) | (min(iid, SITE_MASK) << SITE_SHIFT) | (ATOMIC if atomic else 0))
         clean = True
-        writer, reader, reader2 = self.writer, self.reader, self.reader2
-        assert writer is not None and reader is not None and reader2 is not None
+        writer, plain, reader, reader2 = self.writer, self.plain, self.reader, self.reader2
+        assert writer is not None and plain is not None and reader is not None and reader2 is not None
         for j in range(max(total // self.grain, 1)):
             word = (offsets >> self.shift) + j
             index = word if columns is None else (word, columns)
@@ -304,6 +304,10 @@ class SharedCheck:
             clean &= self._compare(g, iid, offsets, columns, j, reader[index], tags, access, "read", None, report)
             clean &= self._compare(g, iid, offsets, columns, j, reader2[index], tags, access, "read", None, report)
             writer[index] = tags
+            if atomic:  # an atomic of the writer's own warp must not hide a plain store from the other warps
+                clean &= self._compare(g, iid, offsets, columns, j, plain[index], tags, access, "write", None, report)
+            else:
+                plain[index] = tags
             if duplicates and not atomic:
                 kept = writer[index]
                 if ((kept ^ tags) & WHO != 0).any():
