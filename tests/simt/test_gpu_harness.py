@@ -1,0 +1,92 @@
+"""The harness of `make gpu` without a GPU: a stand-in for CuPy runs the kernels on the simulator, and misbehaves where it is told to."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GPU = Path(__file__).resolve().parents[1] / "gpu"
+sys.path.insert(0, str(GPU))
+
+import values  # noqa: E402
+from all_cases import CASES  # noqa: E402
+
+# Kernels named in KILLS end the process, those in WRONG write a wrong value; after a fault every call fails, as after a CUDA error.
+STAND_IN = """
+import os, types
+import numpy as np
+from lanewise import simt
+
+__version__ = "0"
+lost = False
+
+def alive():
+    if lost:
+        raise RuntimeError("an earlier kernel failed")
+
+class RawKernel:
+    def __init__(self, source, name, options=(), backend=""):
+        self.source, self.name = source, name
+    def compile(self):
+        self.kernel = simt.compile(self.source).kernel(self.name)
+    def __call__(self, grid, block, arguments, shared_mem=0):
+        global lost
+        alive()
+        if self.name in os.environ.get("KILLS", "").split():
+            os._exit(9)
+        report = self.kernel.launch(grid, block, list(arguments), shared_mem)
+        os.write(1, report.printed.encode())
+        if self.name in os.environ.get("WRONG", "").split():
+            arguments[1].view(np.uint8)[5] ^= 1
+        if not report.ok:
+            lost = True
+            raise RuntimeError("the kernel failed")
+
+def asarray(array):
+    alive()
+    return np.array(array)
+
+asnumpy = asarray
+zeros = lambda n: types.SimpleNamespace(sum=lambda: types.SimpleNamespace(get=alive))
+runtime = types.SimpleNamespace(deviceSynchronize=alive)
+cuda = types.SimpleNamespace(Device=lambda: types.SimpleNamespace(compute_capability="90"), runtime=runtime)
+"""
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cupy.py").write_text(STAND_IN, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(GPU.parents[1])]))
+
+
+@pytest.mark.slow
+def test_one_bad_kernel_does_not_stop_the_others(stand_in: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KILLS", "copy_4")
+    monkeypatch.setenv("WRONG", "copy_8")
+    monkeypatch.setattr(values, "AT_A_TIME", 1)
+    names = ["access.copy_4", "access.copy_8", "access.copy_16", "output.printf", "output.trap", "attention.row_softmax"]
+    outcomes = {outcome.name: outcome for outcome in values.run([case for case in CASES if case.name in names])}
+    assert {name: outcome.status for name, outcome in outcomes.items()} == {
+        "access.copy_4": "failed",
+        "access.copy_8": "differs",
+        "access.copy_16": "ok",
+        "output.printf": "ok",
+        "output.trap": "ok",  # an error is what it is there for
+        "attention.row_softmax": "ok",
+    }
+    assert "the process ended (9) while it ran" in outcomes["access.copy_4"].message
+    assert "isn't bit for bit what the simulator gave" in outcomes["access.copy_8"].message
+    assert "NumPy: access.copy_8: argument 1, element (1,)" in outcomes["access.copy_8"].message
+
+
+@pytest.mark.slow
+def test_without_a_gpu_one_sentence_says_so(tmp_path: Path) -> None:
+    (tmp_path / "cupy.py").write_text("def zeros(n):\n    raise RuntimeError('cudaErrorInsufficientDriver: no driver')\n", encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, str(GPU)], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout == "CuPy finds no GPU it can use: cudaErrorInsufficientDriver: no driver\n"
