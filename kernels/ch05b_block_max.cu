@@ -21,14 +21,18 @@ extern "C" __global__ void block_max(const float* x, float* m, float* l,
     }
     // TODO (10 lines): let every thread's `top` become the block's largest
     //   number
-    // So far each thread knows the largest of its own columns only.
+    // So far each thread knows the largest number of its own columns.
+    __syncthreads();
 
     float sum = 0.0f;
     for (int c = t; c < cols; c += 256) {
         sum += expf(row[c] - top);
     }
     // TODO (8 lines): leave the sums of the 8 warps in s[], which was in use
-    s[warp] = sum;
+    if (lane == 0) {
+        s[warp] = sum;
+    }
+    __syncthreads();
 
     if (t == 0) {
         float total = 0.0f;

@@ -31,7 +31,8 @@ extern "C" __global__ void block_max(const float* x, float* m, float* l,
         top = fmaxf(top, s[w]);
     }
     //@stub
-    //@ // So far each thread knows the largest of its own columns only.
+    //@ // So far each thread knows the largest number of its own columns.
+    //@ __syncthreads();
     //@end
 
     float sum = 0.0f;
@@ -48,7 +49,10 @@ extern "C" __global__ void block_max(const float* x, float* m, float* l,
     }
     __syncthreads();  // s[] holds the sums of the 8 warps
     //@stub
-    //@ s[warp] = sum;
+    //@ if (lane == 0) {
+    //@     s[warp] = sum;
+    //@ }
+    //@ __syncthreads();
     //@end
 
     if (t == 0) {

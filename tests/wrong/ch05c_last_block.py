@@ -58,7 +58,7 @@ WRONG = [
         "expects one more",
         [(COUNT, COUNT.replace(" - 1;", ";"))],
         kind="unwritten-output",
-        says="total[0]",
+        says="total",
     ),
     Wrong(
         "every thread takes a number",
