@@ -3,6 +3,7 @@
 import ast
 import ctypes
 import importlib.metadata
+import os
 import re
 import subprocess
 import sys
@@ -20,8 +21,9 @@ EXTRAS = PROJECT["optional-dependencies"]
 
 
 def make(*arguments: str) -> str:
-    """What make would run, without running it."""
-    return subprocess.run(["make", "-n", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    """What make would run, without running it, and without what an outer make hands down."""
+    environment = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "ARGS", "PYTHON"}}
+    return subprocess.run(["make", "-n", *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
 
 
 # -- pins --------------------------------------------------------------------------------------------------------------
