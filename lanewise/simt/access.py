@@ -531,6 +531,7 @@ def store_local(g, iid: int, address, values: tuple, dtype, size: int, volatile:
     local = g.batch.local
     address, t, b = _local_index(g, iid, address, size * len(values), "write")
     m = g.batch.machine
+    m.stores += 1
     m.counts[iid][0] += g.nwarps
     for j, value in enumerate(values):
         at = address + j * size

@@ -14,11 +14,14 @@ import numpy as np
 
 from .group import Frame, Group
 from .memory import LocalMemory, SharedMemory
+from .progress import DEPTH, Watch
 from .values import Split, ndarray
 
 if TYPE_CHECKING:
     from .machine import Machine
 
+_READY = ("", "forced")
+PATIENT = 8192  # picks that a group may be passed over: one that counts its tries in a loop must not keep the others from making progress
 PATTERNS = 3  # branches that split a batch's blocks into more patterns than this make an irregular group instead
 
 
@@ -57,7 +60,7 @@ class Batch:
         self.shared_check = machine.new_shared_check(self)
         self.copies: Any = None  # asynchronous copies under way: see instructions.async_copy
         self.groups: list[Group] = []
-        self.picks = 0
+        self.picks, self.spun, self.watch = 0, -1, Watch()
         entry = machine.program.main
         machine.executed_of(entry)
         for turn, rows in enumerate(machine.turns()):
@@ -68,28 +71,34 @@ class Batch:
     # ------------------------------------------------------------------ scheduling
 
     def run(self, quantum: int) -> bool:
-        """Execute up to `quantum` blocks of code; True when every thread has left."""
+        """Execute up to `quantum` blocks of code; True when every thread has left. `spun` then says whether all that could run only wait for a store."""
         machine = self.machine
         limit = machine.max_steps
-        done = 0
+        done, self.spun = 0, -1
         while done < quantum:
             if not self.groups:
                 break
             g = self._next()
             if g is None:
+                if any(x.idle == machine.stores and x.waits in _READY for x in self.groups):
+                    self.spun = machine.stores
+                    return False
                 self._stuck()
                 continue
             code = g.code
-            blocks, runs = code.blocks, code.runs
+            blocks, runs, costs = code.blocks, code.runs, code.costs
             executed = machine.executed_of(code)
             alone = len(self.groups) == 1
             pc = g.pc
+            repeated = False
             while True:
                 kind = blocks[pc].kind
                 if kind == "warp" and not self._together(g, code, pc):
                     break
                 executed[0][pc] += g.nwarps
                 executed[1][pc] += g.nlanes
+                fixed, each = costs[pc]
+                machine.work += fixed + each * g.nlanes
                 g.steps += 1
                 done += 1
                 run = runs[pc]
@@ -99,33 +108,46 @@ class Batch:
                     run = machine.tainted_run(code, pc)
                 following = run(g)
                 if following < 0:
+                    if machine.work > machine.patience and self.groups:
+                        machine.impatient(g if g in self.groups else self.groups[-1])
                     break
                 g.came_from = pc
+                back = following <= pc
                 pc = g.pc = following
-                if g.steps > limit:
-                    machine.step_limit(g)
+                if g.steps > limit or machine.work > machine.patience:
+                    machine.impatient(g)
                 if not alone or done >= quantum:
                     break
+                if back and self.watch.repeats(self, g):
+                    repeated = True
+                    break
             machine.clock += 1
+            if repeated or (not alone and self.watch.repeats(self, g)):
+                self.watch.settle(self)
         if not self.groups and self.machine.check:
             self.shared_check.finish()
         return not self.groups
 
     def _next(self) -> Group | None:
+        """The group to run: the one furthest behind, unless it only spins; None if nobody can run, or all that could spin."""
         groups = self.groups
+        version = self.machine.stores
         if len(groups) == 1:
-            return groups[0] if groups[0].waits in ("", "forced") else None
+            g = groups[0]
+            g.ran = self.picks = self.picks + 1
+            return g if g.waits in _READY and g.idle != version else None
         self._meet()
-        ready = [g for g in self.groups if g.waits in ("", "forced")]
+        ready = [g for g in self.groups if g.waits in _READY and g.idle != version]
         if not ready:
             return None
         self.picks += 1
-        if self.picks % 64 == 0:  # now and then the one that waited longest, so that a spinning warp can't keep the others from making progress
+        if self.picks - ready[0].ran > PATIENT:
             g = ready[0]
         else:
             g = min(ready, key=lambda g: (g.turn, -len(g.frames), g.pc))
         self.groups.remove(g)
         self.groups.append(g)
+        g.ran = self.picks
         return g
 
     def _meet(self) -> None:
@@ -231,7 +253,7 @@ class Batch:
         check = source.shared_check.columns(self, columns)
         self.copies = None if source.copies is None else source.copies.columns(self, columns)
         self.fences = None if source.fences is None else source.fences[:, :, columns]
-        self.time, self.last_sync, self.picks = source.time, source.last_sync, source.picks
+        self.time, self.last_sync, self.picks, self.spun, self.watch = source.time, source.last_sync, source.picks, -1, Watch()
         old_b = source.B
         new_groups = []
         for g in groups:
@@ -269,7 +291,7 @@ class Batch:
         caller, callee = g.code, self.machine.program.code(name)
         self.machine.executed_of(callee)
         stack = g.stack + caller.local_size
-        if not self.local.reserve(stack + callee.local_size):
+        if len(g.frames) >= DEPTH or not self.local.reserve(stack + callee.local_size):
             self.machine.faults.stack_overflow(g)
         regs: list = [None] * len(callee.slot_types)
         for parameter, arg in zip(callee.function.params, args, strict=True):
@@ -342,10 +364,15 @@ class Batch:
 
     # ------------------------------------------------------------------ block barriers
 
-    def barrier(self, g: Group, id: int, count: int | None, mode: str, how: str, predicate, slot: int | None, next_pc: int) -> int:
+    def barrier(self, g: Group, id, count, mode: str, how: str, predicate, slot: int | None, next_pc: int) -> int:
+        """`id` and `count` (None: all threads of the block) are the same in every lane, or the group parts by them."""
+        for which, value in ((0, id), (1, count)):
+            if value.__class__ in (ndarray, Split):
+                return self._barriers(g, which, value, (id, count), mode, how, predicate, slot, next_pc)
         if mode == "arrive":
             here = self._per_column(g)
             self.arrived[id] = self.arrived.get(id, np.zeros(self.B, int)) + here
+            self.machine.stores += 1
             self.machine.faults.note_arrival(g, id, count)
             self._release(id, count)
             return next_pc
@@ -357,6 +384,29 @@ class Batch:
         g.waits, g.held = "barrier", Held(id, count, how, predicate, slot, next_pc)
         g.came_from = g.pc
         self._release(id, count)
+        return -1
+
+    def _barriers(self, g: Group, which: int, value, operands: tuple, mode: str, how: str, predicate, slot: int | None, next_pc: int) -> int:
+        """Lanes of one group that name different barriers: each set waits at its own."""
+        flat = g.flattened()
+        values = np.broadcast_to(value.full() if value.__class__ is Split else value, g.shape).reshape(-1)
+        other = operands[1 - which]
+        others = None if other.__class__ not in (ndarray, Split) else np.broadcast_to(other.full() if other.__class__ is Split else other, g.shape).reshape(-1, 1)
+        flags = None if predicate is None else np.broadcast_to(predicate, g.shape).reshape(-1, 1)
+        parts = []
+        for k in np.unique(values):
+            index = np.flatnonzero(values == k)
+            part = flat.taken(index)
+            if len(index) == len(self.ids) * len(np.unique(part.rows)):
+                part.origin = np.unique(part.rows)
+            rest = other if others is None else others[index]
+            parts.append((part, (int(k), rest) if which == 0 else (rest, int(k)), None if flags is None else flags[index]))
+        self.replace(g, *(part for part, _, _ in parts))
+        for part, (id, count), flag in parts:
+            part.pc = g.pc
+            following = self.barrier(part, id, count, mode, how, flag, slot, next_pc)
+            if following >= 0:
+                part.pc = following
         return -1
 
     def _per_column(self, g: Group) -> ndarray:
@@ -383,7 +433,7 @@ class Batch:
         values = self._reduced(waiting, waiting[0].held.how, [g.held.predicate for g in waiting]) if waiting[0].held.slot is not None else [None] * len(waiting)
         everyone = count is None or bool((need >= self._alive()).all())
         if self.machine.check:
-            self.machine.faults.barrier_completed(self, id, waiting, everyone)
+            self.machine.faults.barrier_completed(self, id, waiting, everyone and (count is None or count >= self.T))
         site = (waiting[0].code.number, waiting[0].pc)
         for g, value in zip(waiting, values, strict=True):
             if g.held.slot is not None:

@@ -69,6 +69,39 @@ class Graph:
                 counts[name] = counts.get(name, 0) + 1
         return counts
 
+    def behind(self, index: int) -> frozenset[int]:
+        """Blocks that may run after block `index` without jumping back to where a loop begins."""
+        found: set[int] = set()
+        queue = [index]
+        while queue:
+            for successor in self._forward[queue.pop()]:
+                if successor not in found:
+                    found.add(successor)
+                    queue.append(successor)
+        return frozenset(found)
+
+    @cached_property
+    def _forward(self) -> list[list[int]]:
+        """Successors of every block, without the edges that close a loop: those to a block that a depth-first walk hasn't left yet."""
+        blocks = self.blocks
+        forward: list[list[int]] = [[] for _ in blocks]
+        state = [0] * len(blocks)  # 1: being walked, 2: done
+        stack = [(0, iter(blocks[0].successors))] if blocks else []
+        while stack:
+            index, rest = stack[-1]
+            state[index] = 1
+            for successor in rest:
+                if state[successor] == 1:
+                    continue
+                forward[index].append(successor)
+                if not state[successor]:
+                    stack.append((successor, iter(blocks[successor].successors)))
+                    break
+            else:
+                state[index] = 2
+                stack.pop()
+        return forward
+
     @cached_property
     def stored(self) -> set[str] | None:
         """Parameters and global variables that may be written or atomically updated; None: anything may be."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Group:
     __slots__ = (
         "batch", "rows", "cols", "n", "pc", "regs", "frames", "code", "whole", "origin", "turn", "waits", "steps", "held", "came_from",
-        "_cache", "nwarps", "nlanes", "taint", "pending",
+        "_cache", "nwarps", "nlanes", "taint", "pending", "ran", "idle",
     )  # fmt: skip
 
     def __init__(self, batch: Batch, rows: ndarray, cols: ndarray | None, pc: int, regs: list, code):
@@ -31,6 +31,8 @@ class Group:
         self.held = None  # what a parked group brought to its barrier
         self.steps = 0
         self.came_from = -1
+        self.ran = 0  # pick of the batch at which it last ran
+        self.idle = -1  # machine.stores at which it was found to spin: see progress
         self.taint: dict | None = None  # slot → lanes whose value came from a lane that isn't there
         self.pending = None  # asynchronous copies in flight
         self.resized()
@@ -122,7 +124,7 @@ class Group:
         live = None if pc is None else self.code.blocks[pc].live_in_slots
         child.regs = _pick(self.regs, live, lambda v: take_rows(v, index))
         child.frames = tuple(frame.map(lambda v: take_rows(v, index)) for frame in self.frames)
-        child.origin, child.turn, child.steps, child.came_from = self.origin, self.turn, self.steps, self.came_from
+        child.origin, child.turn, child.steps, child.came_from, child.ran = self.origin, self.turn, self.steps, self.came_from, self.ran
         if self.taint:
             child.taint = {slot: take_rows(v, index) for slot, v in self.taint.items()}
         if self.pending is not None:
@@ -146,7 +148,7 @@ class Group:
         child = Group(batch, self.rows, None, self.pc, [None if v is None else pick(v) for v in self.regs], self.code)
         child.frames = tuple(frame.map(pick) for frame in self.frames)
         child.waits, child.held = self.waits, self.held and self.held.map(pick)
-        child.turn, child.steps, child.came_from = self.turn, self.steps, self.came_from
+        child.turn, child.steps, child.came_from, child.ran = self.turn, self.steps, self.came_from, self.ran
         if self.taint:
             child.taint = {slot: pick(v) for slot, v in self.taint.items()}
         if self.pending is not None:
@@ -162,7 +164,7 @@ class Group:
         child = Group(self.batch, np.repeat(self.rows, B), np.tile(np.arange(B), n), self.pc, [None if v is None else flat(v) for v in self.regs], self.code)
         child.frames = tuple(frame.map(flat) for frame in self.frames)
         child.waits, child.held = self.waits, self.held and self.held.map(flat)
-        child.origin, child.turn, child.steps, child.came_from = self.rows, self.turn, self.steps, self.came_from
+        child.origin, child.turn, child.steps, child.came_from, child.ran = self.rows, self.turn, self.steps, self.came_from, self.ran
         if self.taint:
             child.taint = {slot: flat(v) for slot, v in self.taint.items()}
         if self.pending is not None:
@@ -181,7 +183,7 @@ class Group:
         fold = lambda v: v[order].reshape(-1, B) if v.__class__ is ndarray and v.shape[0] > 1 else v  # noqa: E731
         child = Group(self.batch, np.ascontiguousarray(rows[:, 0]), None, self.pc, [None if v is None else fold(v) for v in self.regs], self.code)
         child.frames = tuple(frame.map(fold) for frame in self.frames)
-        child.turn, child.steps, child.came_from = self.turn, self.steps, self.came_from
+        child.turn, child.steps, child.came_from, child.ran = self.turn, self.steps, self.came_from, self.ran
         child.waits, child.held = self.waits, self.held and self.held.map(fold)
         if self.taint:
             child.taint = {slot: fold(v) for slot, v in self.taint.items()}
@@ -217,7 +219,7 @@ class Group:
         for slot in a.code.blocks[a.pc].live_in_slots:
             child.regs[slot] = join(a.regs[slot], b.regs[slot], types[slot])
         child.frames = tuple(fa.merged(fb, join) for fa, fb in zip(a.frames, b.frames, strict=True))
-        child.turn, child.steps, child.came_from = a.turn, max(a.steps, b.steps), max(a.came_from, b.came_from)
+        child.turn, child.steps, child.came_from, child.ran = a.turn, max(a.steps, b.steps), max(a.came_from, b.came_from), max(a.ran, b.ran)
         child.waits = a.waits if a.waits == b.waits else ""
         if a.held is not None and b.held is not None:
             child.held = a.held.merged(b.held, join)

@@ -12,14 +12,17 @@ from . import checks
 from .batch import Batch
 from .group import Group
 from .memory import MIDDLE, RANGE, SHARED_BASE, Allocation, GlobalMemory
+from .progress import COUNTED, LAUNCH, PATIENCE, counts_towards_a_bound
 from .program import Code, Placed, Program
 from .runtime import BUILT_IN, PRINT_LIMIT, call_built_in
 from .values import f32, f64, i64, ndarray, u8, u16, u32, u64
 
 LANES = 16384  # lanes of a batch: fewer waste NumPy's call overhead, more fall out of the cache
-QUANTUM = 4096  # blocks of code a batch may run before more blocks are started beside it: they may be what it waits for
-TURN = 64  # blocks of code a batch may run while others are active: one that spins on a lock must not keep the holder from releasing it
-MAX_STEPS = 1 << 17  # blocks of code of the busiest warp: an endless loop stops within seconds
+QUANTUM = 1 << 14  # blocks of code a batch may run before more blocks are started beside it: they may be what it waits for
+TURN = 256  # blocks of code a batch may run while others are active
+QUIET = 64  # turns until further blocks are started, as long as any batch makes progress
+MAX_STEPS = 1 << 20  # blocks of code of the busiest warp; most endless loops end sooner: see progress
+SHUFFLED = 1 << 22  # beyond that many blocks every schedule starts them in order
 SM_BLOCKS = 132 * 8  # blocks that may be resident at a time when some wait for others
 
 
@@ -31,6 +34,9 @@ class Machine:
     def __init__(self, program: Program, grid: tuple[int, int, int], block: tuple[int, int, int], shared_bytes: int, check: bool, schedule: int, max_steps: int | None):
         self.program, self.grid, self.block, self.shared_bytes = program, grid, block, shared_bytes
         self.check, self.schedule, self.max_steps = check, schedule, max_steps or MAX_STEPS
+        self.limited = max_steps is None  # by work too, not by steps alone
+        self.work = self.patience_began = self.started = self.finished = 0
+        self.patience = PATIENCE if self.limited else float("inf")
         self.T = block[0] * block[1] * block[2]
         self.W = (self.T + 31) // 32
         self.blocks = grid[0] * grid[1] * grid[2]
@@ -244,6 +250,7 @@ class Machine:
     def left(self, g: Group) -> None:
         self.order.left(g)
         self.steps = max(self.steps, g.steps)
+        self._came_to_an_end()
 
     def absent_lane(self, g: Group, index: int, absent: ndarray, lanes: ndarray) -> None:
         """A shuffle read lanes that don't take part; `lanes` are the lane numbers wanted."""
@@ -260,10 +267,6 @@ class Machine:
     def tainted_run(self, code: Code, pc: int) -> Callable:
         return checks.tainted_run(self, code, pc)
 
-    def step_limit(self, g: Group) -> None:
-        self.faults.step_limit(g)
-        raise Stop
-
     def turns(self) -> list[ndarray]:
         """Threads in the sets that run one after the other: all together, or (for other schedules) some warps before others."""
         if self.schedule == 0 or self.W == 1:
@@ -275,39 +278,77 @@ class Machine:
     # ------------------------------------------------------------------ running
 
     def run(self) -> None:
-        ids = np.arange(self.blocks)
         per = max(1, LANES // self.T)
         if self.schedule:
-            ids = np.random.default_rng(self.schedule).permutation(self.blocks)
             per = max(1, per // 2)
         per = min(per, self.blocks)
         per = -(-self.blocks // -(-self.blocks // per))  # batches of equal size
-        started = 0
         resident = max(SM_BLOCKS, per)
-        local = self.program.main.local_size
+        turn = 0
         # ex2 of −inf, overflow to inf, 0/0: no faults on a GPU
         with np.errstate(all="ignore"):
-            while started < self.blocks or self.active:
-                if not self.active or (started < self.blocks and self._running < resident and self._round_over):
+            while self.started < self.blocks or self.active:
+                room = self.started < self.blocks and self._running < resident
+                if not self.active or (room and self._round_over):
+                    self._start(per)
                     self._round_over = False
-                    batch = Batch(self, ids[started : started + per])
-                    if local and not batch.local.reserve(local):
-                        self.faults.local_too_large(local)
-                        raise Stop
-                    started += per
-                    self.active.append(batch)
-                batch = self.active[0]
-                alone = len(self.active) == 1
-                if batch.run(QUANTUM if alone else TURN):
+                # the oldest batch has every other turn, so that it ends soon; the others may be what it waits for
+                turn += 1
+                batch = self.active[0 if turn % 2 or len(self.active) == 1 else 1 + turn // 2 % (len(self.active) - 1)]
+                if batch.run(QUANTUM if len(self.active) == 1 else TURN):
                     self.active.remove(batch)
-                else:
-                    self.active.rotate(-1)
-                    self._turns += QUANTUM if alone else TURN
-                    self._round_over |= self._turns % QUANTUM == 0
+                    self._finished(batch.B)
+                    continue
+                self._round_over |= turn % QUIET == 0
+                if batch.spun == self.stores and all(b.spun == self.stores for b in self.active):
+                    if self.started == self.blocks or self._running >= resident:
+                        self.endless(self.active[0])
+                    self._round_over = True
 
-    turn = TURN
+    def _start(self, per: int) -> None:
+        """The next blocks get a batch."""
+        batch = Batch(self, self._ids(self.started, min(self.started + per, self.blocks)))
+        local = self.program.main.local_size
+        if local and not batch.local.reserve(local):
+            self.faults.local_too_large(local)
+            raise Stop
+        self.started += batch.B
+        self.active.append(batch)
+
+    def _ids(self, start: int, stop: int) -> ndarray:
+        """Numbers of the blocks that run as start, …, stop − 1."""
+        if not self.schedule or self.blocks > SHUFFLED:
+            return np.arange(start, stop)
+        if self._order is None:
+            self._order = np.random.default_rng(self.schedule).permutation(self.blocks)
+        return self._order[start:stop]
+
+    def _finished(self, blocks: int) -> None:
+        self.finished += blocks
+        if self.limited and self.work / self.finished * self.blocks > LAUNCH:
+            self.faults.too_much_work(self.finished, self.work / self.finished * self.blocks / 1e9)
+            raise Stop
+
+    def _came_to_an_end(self) -> None:
+        """Some threads did: patience begins anew."""
+        self.patience_began = self.work
+        self.patience = self.work + PATIENCE if self.limited else float("inf")
+
+    def impatient(self, g: Group) -> None:
+        """A group has gone beyond a limit: an endless loop, unless its loops count towards a bound and there is still time."""
+        if g.steps <= self.max_steps and self.work <= self.patience_began + COUNTED and counts_towards_a_bound(g):
+            self.patience = self.work + PATIENCE // 8  # ask again later
+            return
+        self.faults.step_limit(g)
+        raise Stop
+
+    def endless(self, batch: Batch) -> None:
+        """Whatever could run waits in a loop for a store that nobody will do."""
+        self.faults.step_limit(next(g for g in batch.groups if g.idle == self.stores), unchanged=True)
+        raise Stop
+
     _round_over = False
-    _turns = 0
+    _order: ndarray | None = None
 
     @property
     def _running(self) -> int:
@@ -321,6 +362,7 @@ def _scalar(a: ndarray):
 
 def clock(g: Group, name: str):
     """A count that grows as the launch goes on; cycles of no real machine."""
+    g.batch.machine.stores += 1  # a loop that looks at the clock sees something new each time
     now = g.batch.machine.clock * 32 + g.steps
     return now if name in ("clock64", "globaltimer") else 0 if name.endswith("_hi") else now & 0xFFFFFFFF
 

@@ -15,6 +15,7 @@ from .codegen import Emitter, class_of, width_of
 from .guesses import guessing_loads
 from .joined import Joined, joined_loads
 from .memory import GUARD, SHARED_BASE
+from .progress import cost
 from .ptx import Address, Function, Instruction, Module, Symbol
 
 _FUNCTIONS = 0x6100 << 40  # addresses of device functions
@@ -68,6 +69,7 @@ class Code:
     number: int
     runs: list[Callable | None] = field(default_factory=list)
     masks: list[Any] = field(default_factory=list)
+    costs: list[tuple[int, int]] = field(default_factory=list)  # see progress.cost
     texts: dict[int, tuple[str, dict[str, Any]]] = field(default_factory=dict)
     params: dict[tuple[str, int], int] = field(default_factory=dict)
     tainted_runs: dict[int, Callable] = field(default_factory=dict)
@@ -290,6 +292,7 @@ class Program:
         _number_params(code, body)
         code.runs = [None] * len(graph.blocks)
         code.masks = [None] * len(graph.blocks)
+        code.costs = [cost(b.instructions) for b in graph.blocks]
         code.guesses = guessing_loads(body)
         code.products = watched_products(graph)
         code.joined = joined_loads(graph, [v for v in (*function.variables, *self.module.variables.values()) if v.space == "shared"])

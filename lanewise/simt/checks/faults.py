@@ -229,9 +229,15 @@ class Faults:
 
     # ------------------------------------------------------------------ control
 
-    def step_limit(self, g: Group) -> None:
+    def step_limit(self, g: Group, unchanged: bool = False) -> None:
         thread, block = self.lane(g, 0)
-        self.add(explain.step_limit(line=self.pc_line(g), steps=g.steps, thread=thread, block=block))
+        self.add(explain.step_limit(line=self.pc_line(g), steps=g.steps, thread=thread, block=block, unchanged=unchanged))
+
+    def too_much_work(self, finished: int, seconds: float) -> None:
+        m = self.machine
+        self.add(
+            Finding("step-limit", "error", f"step limit: after {finished} of {m.blocks} blocks the whole launch would take the simulator about {max(round(seconds / 60), 1)} minutes. Launch fewer blocks, or smaller data; max_steps=… lifts the limit.")
+        )
 
     def trapped(self, g: Group, assertion: str = "") -> None:
         thread, block = self.lane(g, 0)
@@ -309,7 +315,10 @@ class Faults:
             return
         if not everyone or not batch.exited.any():
             return
-        skipped = batch.exited & (batch.last_pc > waiting[0].pc)  # they ran code behind the barrier and have gone
+        g = waiting[0]
+        code, pc = (g.frames[0].code, g.frames[0].pc) if g.frames else (g.code, g.pc)
+        behind = code.graph.behind(pc) - (frozenset() if g.frames else {pc})
+        skipped = batch.exited & np.isin(batch.last_pc, list(behind))  # they ran code behind the barrier and have gone
         if skipped.any():
             column = int(np.flatnonzero(skipped.any(axis=0))[0])
             self.add(

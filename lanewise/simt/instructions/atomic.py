@@ -132,6 +132,14 @@ def _apply(g, cells: ndarray, index, operands: tuple, j: int, o: Operation):
     """Element j of every lane. `index`: a number, or one a lane in order; in 16-bit cells for packed halves."""
     count = g.nlanes
     values = [_in_order(g, operand[j]) for operand in operands]
+    before = cells[index] if o.wanted else None  # a failed compare-and-swap stores nothing: whoever waits for it still waits
+    result = _applied(g, cells, index, values, count, o)
+    if before is None or np.any(cells[index] != before):
+        g.batch.machine.stores += 1
+    return result
+
+
+def _applied(g, cells: ndarray, index, values: list, count: int, o: Operation):
     if not o.packed:
         seen = update(cells, index, o.name, tuple(_operand(x, o.dtype, o.size) for x in values), count, o.wanted)
         if seen is None:
@@ -176,7 +184,6 @@ def _global(g, iid: int, a: Allocation, address, operands: tuple, o: Operation):
             m.init.write(a, where, o.size, o.items)
         if a.writable:
             m.races.store(g, iid, a, where, o.total, True, None, None, 0)
-    m.stores += 1
     cells = a.view(u16 if o.packed else o.dtype)
     shift = access.SHIFT[cells.itemsize]
     step = o.size >> shift
@@ -222,7 +229,6 @@ def _in_shared(g, iid: int, offsets, operands: tuple, o: Operation):
     m = batch.machine
     m.counts[iid][0] += g.nwarps
     m.counts[iid][1] += g.nwarps
-    m.stores += 1
     memory, B = batch.shared, batch.B
     if offsets.__class__ is ndarray and offsets.ndim == 1:
         offsets = offsets[:, None]
