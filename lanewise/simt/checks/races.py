@@ -99,7 +99,11 @@ class GlobalRaces:
             others = (kept ^ tags) & WHO != 0
             if np.any(others):  # some lane lost its place: remember one of them too
                 lanes = np.flatnonzero(np.broadcast_to(others, tags.shape))
-                index = np.broadcast_to(where.index(self.shift), tags.shape).ravel()[lanes] + j if where.kind != "strided" else where.get(np.arange(len(reader)), self.shift, j).ravel()[lanes]
+                index = (
+                    np.broadcast_to(where.index(self.shift), tags.shape).ravel()[lanes] + j
+                    if where.kind != "strided"
+                    else where.get(np.arange(len(reader)), self.shift, j).ravel()[lanes]
+                )
                 reader2[index] = tags.ravel()[lanes]
 
     def store(self, g: Group, iid: int, a: Allocation, where: Where, total: int, atomic: bool, values: tuple | None, view: ndarray | None, shift: int) -> None:
@@ -116,10 +120,10 @@ class GlobalRaces:
             writer = where.get(slot, self.shift, j)
             if np.any(writer):
                 same = None
-                if values is not None:
+                if values is not None and view is not None:
                     same = same_value.against_memory(where, view, shift, values, j, self.grain)
                 self._conflicts(g, iid, a, where, j, np.broadcast_to(writer, tags.shape), tags, "write", atomic, same)
-            if region.reader is not None:
+            if region.reader is not None and region.reader2 is not None:
                 for readers in (region.reader, region.reader2):
                     reader = where.get(_slice(readers, a, self.shift), self.shift, j)
                     if np.any(reader):
@@ -143,7 +147,20 @@ class GlobalRaces:
                     same = same_value.in_one_store(g, where, values, j, shift, self.grain, tags.shape)
                     self._conflicts(g, iid, a, where, j, kept, tags, "write", atomic, same)
 
-    def _conflicts(self, g: Group, iid: int, a: Allocation, where: Where, j: int, old: ndarray, tags: ndarray, access: str, atomic: bool, same=None, other_access: str = "write") -> None:
+    def _conflicts(
+        self,
+        g: Group,
+        iid: int,
+        a: Allocation,
+        where: Where,
+        j: int,
+        old: ndarray,
+        tags: ndarray,
+        access: str,
+        atomic: bool,
+        same=None,
+        other_access: str = "write",
+    ) -> None:
         """Report the lanes whose access isn't ordered after `old`."""
         T = self.machine.T
         differ = (old != 0) & ((old ^ tags) & WHO != 0)
@@ -182,7 +199,9 @@ class GlobalRaces:
                 return True
         return self.machine.order.before(old, new, g.batch)
 
-    def _report(self, g: Group, iid: int, a: Allocation, where: Where, j: int, lanes: ndarray, old: ndarray, tags: ndarray, access: str, other_access: str, same: bool) -> None:
+    def _report(
+        self, g: Group, iid: int, a: Allocation, where: Where, j: int, lanes: ndarray, old: ndarray, tags: ndarray, access: str, other_access: str, same: bool
+    ) -> None:
         machine = self.machine
         faults, T = machine.faults, machine.T
         lane = int(lanes[0])
@@ -198,7 +217,17 @@ class GlobalRaces:
         other_thread, other_block = faults.thread(before.thread % T), faults.block(before.thread // T)
         if same:
             faults.add(
-                explain.same_value_write(array=a.name, index=index, space="global", line=faults.line(iid), thread=thread, block=block, other_thread=other_thread, other_block=other_block, count=len(lanes))
+                explain.same_value_write(
+                    array=a.name,
+                    index=index,
+                    space="global",
+                    line=faults.line(iid),
+                    thread=thread,
+                    block=block,
+                    other_thread=other_thread,
+                    other_block=other_block,
+                    count=len(lanes),
+                )
             )
             return
         faults.add(

@@ -112,7 +112,9 @@ def report(g: Group, mark: ndarray, line: int) -> None:
     at, operation, wanted = sources.get(row) or next(iter(sources.values()), (None, "a shuffle", 31))  # another thread's: it came on by a shuffle
     exists = (row & ~31) + wanted < machine.T
     faults.add(
-        explain.absent_lane_value(line=at, thread=thread, block=block, operation=operation, lane=wanted, used_line=line or None, exists=exists, count=int(np.count_nonzero(mark)))
+        explain.absent_lane_value(
+            line=at, thread=thread, block=block, operation=operation, lane=wanted, used_line=line or None, exists=exists, count=int(np.count_nonzero(mark))
+        )
     )
 
 

@@ -1,0 +1,114 @@
+"""The words of errors in the flow of threads: barriers, deadlocks, endless loops, warps, copies that are under way, traps. See explain.py."""
+
+from __future__ import annotations
+
+from .finding import Finding
+from .words import THIRD_PERSON, Dim3, at_line, element, index_value, lanes, plural, thread_ranges, times, tuple_text, who
+
+
+def barrier_divergence(
+    *,
+    lines: list[int | None],
+    threads: list[list[int]],
+    block: Dim3,
+    thread: Dim3 | None = None,
+    left: list[int] | None = None,
+    left_line: int | None = None,
+) -> Finding:
+    """Threads of one block wait at different barriers, or some never come.
+
+    `lines[i]` is the line of a barrier and `threads[i]` the linear numbers of those who wait there; `left` are the threads that wait at none
+    (they have ended, or are elsewhere, on `left_line` if that is known).
+    """
+    groups = []
+    for line, group in zip(lines, threads, strict=True):
+        groups.append(f"{thread_ranges(group)} {'wait' if len(group) > 1 else 'waits'} at the barrier{at_line(line)}")
+    if left:
+        ending = f"are on line {left_line}" if left_line else "have ended"
+        if len(left) == 1:
+            ending = ending.replace("are on", "is on").replace("have", "has")
+        groups.append(f"{thread_ranges(left)} {ending} without reaching it")
+    text = f"barrier divergence in block {tuple_text(block)}: " + ", ".join(groups) + "."
+    text += " Every thread of the block must reach the same __syncthreads(): put one behind the if, not inside it."
+    return Finding("barrier-divergence", "error", text, line=lines[0] if lines else None, thread=thread, block=block, count=1)
+
+
+def deadlock(*, line: int | None, threads: list[int], block: Dim3, waits_for: str, next_step: str, thread: Dim3 | None = None) -> Finding:
+    """Nobody can go on. `threads` (linear numbers) wait on `line` for `waits_for`, a phrase such as "64 threads at barrier 1, but only 32 come"."""
+    verb = "waits" if len(set(threads)) == 1 else "wait"
+    text = f"deadlock in block {tuple_text(block)}: {thread_ranges(threads)} {verb}{at_line(line)} for {waits_for}, and nobody is left to go on. {next_step}"
+    return Finding("deadlock", "error", text, line=line, thread=thread, block=block)
+
+
+def named_barrier_deadlock(
+    *, line: int | None, threads: list[int], block: Dim3, barrier: int, expected: int, arrived: int, thread: Dim3 | None = None
+) -> Finding:
+    """A numbered barrier whose count isn't reached."""
+    waits_for = f"{expected} threads at barrier {barrier}, of which {arrived} came"
+    step = "Make the count of the barrier equal to the number of threads that reach it."
+    return deadlock(line=line, threads=threads, block=block, thread=thread, waits_for=waits_for, next_step=step)
+
+
+def step_limit(*, line: int | None, steps: int, thread: Dim3 | None = None, block: Dim3 | None = None, unchanged: bool = False) -> Finding:
+    """A loop that doesn't end. `steps` basic blocks were executed; `unchanged`: the thread repeats the same state, so it would never end."""
+    subject = who(thread, block) if thread is not None and block is not None else "the kernel"
+    text = f"step limit: {subject} is still running{at_line(line)} after {plural(steps, 'step')}"
+    text += ", and nothing that its loop looks at changes any more." if unchanged else "."
+    text += " Check the condition that ends the loop" + (" and who should change it." if unchanged else ", or raise max_steps if it needs so many.")
+    return Finding("step-limit", "error", text, line=line, thread=thread, block=block)
+
+
+def warp_mask(*, line: int | None, thread: Dim3, block: Dim3, operation: str, mask: int, active: int, next_step: str = "", count: int = 1) -> Finding:
+    """A warp operation whose mask names lanes that don't take part. `operation` as in the source: "__ballot_sync"; `active`: lanes that do."""
+    absent = mask & ~active
+    text = f"warp mask: {who(thread, block)} calls {operation} with mask {mask:#010x}{at_line(line)}"
+    if absent:
+        text += f", but {lanes(absent)} of the warp {'does' if absent & (absent - 1) == 0 else 'do'} not come along."
+    else:
+        text += f", but its own lane is not in the mask (lanes there: {active & 0xFFFFFFFF:#010x})."
+    text += times(count)
+    text += " " + (next_step or "Call it outside the branch, or pass the mask of the lanes that take part (from __ballot_sync before the branch).")
+    return Finding("warp-mask", "error", text, line=line, thread=thread, block=block, count=count)
+
+
+def absent_lane_value(
+    *, line: int | None, thread: Dim3, block: Dim3, operation: str, lane: int, used_line: int | None, exists: bool = True, count: int = 1
+) -> Finding:
+    """A value that was shuffled from a lane that takes no part, or isn't there (`exists` False), and then used on `used_line`."""
+    why = "takes no part in it" if exists else "isn't there: the block ends before it"
+    text = f"warp mask: {who(thread, block)} takes a value from lane {lane} by {operation}{at_line(line)}, but that lane {why}. "
+    text += f"The value is undefined, and it is used{at_line(used_line)}." + times(count)
+    text += " Use it only where the source lane takes part, or replace it by the neutral element."
+    return Finding("warp-mask", "error", text, line=line, thread=thread, block=block, count=count)
+
+
+def async_copy(
+    *,
+    array: str,
+    index: int,
+    thread: Dim3,
+    block: Dim3,
+    line: int | None,
+    copy_line: int | None,
+    access: str = "read",
+    space: str = "shared",
+    dims: tuple[int, ...] | None = None,
+    waited: bool = False,
+    count: int = 1,
+) -> Finding:
+    """An element touched while an asynchronous copy into it is under way. `waited`: a wait came, but it left this group pending."""
+    text = f"async copy: {who(thread, block)} {THIRD_PERSON[access]} {element(array, index, dims)} ({space}){at_line(line)} "
+    text += f"while the asynchronous copy{at_line(copy_line)} into it is not finished." + times(count)
+    if waited:
+        text += " The wait before it allows this group to stay pending: wait for one group less, then __syncthreads()."
+    else:
+        text += " Wait for the copy first (cp.async.wait_group or __pipeline_wait_prior), then __syncthreads()."
+    return Finding("async-copy", "error", text, line=line, array=array, index=index_value(index, dims), thread=thread, block=block, count=count)
+
+
+def trapped(*, line: int | None, thread: Dim3, block: Dim3, assertion: str = "", count: int = 1) -> Finding:
+    """`assert` failed or `__trap` ran: kind "trap". `assertion` is the text of the condition."""
+    cause = f"the assertion {assertion} fails" if assertion else "__trap() is called"
+    text = f"trap: {cause}{at_line(line)} in {who(thread, block)}, and the kernel stops there." + times(count)
+    text += " Find out why the condition does not hold for that thread." if assertion else " Find out what led that thread there."
+    return Finding("trap", "error", text, line=line, thread=thread, block=block, count=count)
