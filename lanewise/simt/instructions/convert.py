@@ -6,7 +6,8 @@ import numpy as np
 
 from ..codegen import Emitter, width_of
 from ..ptx import Instruction
-from ..values import MASK, SIGNED, UNSIGNED, Split, as_signed, f32, f64, full, i64, ndarray, signed, u16, u32, u64, widen
+from ..values import MASK, SIGNED, UNSIGNED, Split, as_signed, f32, f64, full, i64, ndarray, shl, signed, u16, u32, u64, widen
+from .floating import finish, read
 from .formats import (
     bf16_to_double,
     bf16_to_float,
@@ -77,8 +78,8 @@ def int_to_float_directed(x, width: int, is_signed: bool, type, how: str):
     return out[()] if scalar else out
 
 
-def float_to_int(x, how: str, width: int, is_signed: bool):
-    """Rounded, clamped to the range; NaN gives 0 (0x8000… for 64 bits: what the hardware returns)."""
+def float_to_int(x, how: str, width: int, is_signed: bool, nan_bits: int):
+    """Rounded, clamped to the range; a NaN gives `nan_bits`."""
     scalar = x.__class__ is not ndarray
     x = np.asarray(x)
     wide = ROUND_TO_INTEGER[how](x.astype(f64))
@@ -88,8 +89,8 @@ def float_to_int(x, how: str, width: int, is_signed: bool):
     out = inside.astype(i64).view(u64) if is_signed or width < 64 else inside.astype(u64)
     out = np.where(wide >= high, u64((1 << width - 1) - 1 if is_signed else MASK[width]), out)
     out = np.where(wide < low, u64(MASK[64] ^ ((1 << width - 1) - 1)) if is_signed else u64(0), out)
-    if width == 64:
-        out = np.where(nan, u64(1 << 63), out)
+    if nan_bits:
+        out = np.where(nan, u64(nan_bits), out)
     out = out.astype(UNSIGNED[width])
     return int(out) if scalar else out
 
@@ -119,6 +120,14 @@ def pack2(high, low):
     return high << u32(16) | low
 
 
+def join(width: int, a, b, high=0):
+    """{high, a, b} in 32 bits, a and b of `width` bits."""
+    out = resize(b, width, False, 32)
+    for x, shift in ((resize(a, width, False, 32), width), (high, 2 * width)):
+        out = out | (full(shl(x, shift, 32)) if shift < 32 else 0)
+    return out
+
+
 def finite16(x, largest: int):
     """`.satfinite`: an infinity as the largest finite number of its sign."""
     if x.__class__ is int:
@@ -129,7 +138,7 @@ def finite16(x, largest: int):
 NAMES = {
     "RESIZE": resize, "SATI": saturated, "ITOF": int_to_float, "ITOFD": int_to_float_directed, "FTOI": float_to_int, "FTOF": float_to_float, "NARROW": narrowed,
     "ROUNDF": round_float, "HTOF": half_to_float, "FTOH": float_to_half, "BTOF": bf16_to_float, "BTOD": bf16_to_double, "FTOB": float_to_bf16, "FTOTF": float_to_tf32,
-    "ITOD": wide_integer, "PACK2": pack2, "RELU16": relu16, "SAT16": saturated16, "FINITE16": finite16, "FP8": fp8_pair, "FP8PART": fp8_part,
+    "ITOD": wide_integer, "PACK2": pack2, "RELU16": relu16, "SAT16": saturated16, "FINITE16": finite16, "JOIN": join, "FP8": fp8_pair, "FP8PART": fp8_part,
     "FP32": f32, "FP64": f64,
 }  # fmt: skip
 
@@ -149,6 +158,9 @@ def emit_cvt(e: Emitter, i: Instruction) -> None:
     if to in _FP8 or source in _FP8:
         _fp8(e, i, to, source)
         return
+    if "pack" in i.modifiers:
+        _pack(e, i)
+        return
     if to == "tf32":
         e.define(d, "b32", f"FTOTF({e.use(a, 'f32')},{how!r})")
         return
@@ -167,9 +179,10 @@ def emit_cvt(e: Emitter, i: Instruction) -> None:
             made = f"ITOFD({x},{width},{is_signed},FP{to[1:]},{how!r})"
         e.define(d, to if to in ("f32", "f64") else "b16", made)
     elif source in _FLOATS:
-        x = _read_float(e, a, source)
+        x = _read_float(e, i, a, source)
         width = width_of(to)
-        made = f"FTOI({x},{how or 'rzi'!r},{width},{to[0] == 's'})"
+        nan = 1 << width - 1 if width == 64 or (width == 32 and source == "f64") else 0  # as an H200 gives
+        made = f"FTOI({x},{how or 'rzi'!r},{width},{to[0] == 's'},{nan})"
         e.define(d, "b" + str(max(width, 16)), _into(e, d, made, width, to[0] == "s"))
     else:
         if to[0] not in "usb" or source[0] not in "usb":
@@ -186,12 +199,12 @@ def _into(e: Emitter, d, made: str, width: int, is_signed: bool) -> str:
     return f"RESIZE({made},{width},{is_signed},{held})" if held > width else made
 
 
-def _read_float(e: Emitter, a, source: str) -> str:
+def _read_float(e: Emitter, i: Instruction, a, source: str) -> str:
     if source == "f16":
         return f"HTOF({e.use(a, 'b16')})"
     if source == "bf16":
         return f"BTOD({e.use(a, 'b16')})"
-    return e.use(a, source)
+    return read(e, i, a, source)
 
 
 def _to_half(x: str, to: str, how: str, modifiers: tuple[str, ...]) -> str:
@@ -211,17 +224,32 @@ def _float_to_float(e: Emitter, i: Instruction, to: str, source: str, how: str) 
     if to == "f32" and source == "bf16":
         e.define(d, to, f"BTOF({e.use(a, 'b16')})")
         return
-    x = _read_float(e, a, source)
+    x = _read_float(e, i, a, source)
     if how in ROUND_TO_INTEGER:
         x = f"ROUNDF({x},{how!r})"
     if to in ("f16", "bf16"):
         e.define(d, "b16", _to_half(x, to, how, i.modifiers))
         return
-    if to == "f32" and source == "f64":
-        x = f"FTOF({x},FP32)" if how in ("", "rn") else f"NARROW({x},{how!r})"
-    elif to == "f64":
-        x = f"FTOF({x},FP64)"
-    e.define(d, to, f"SAT({x})" if "sat" in i.modifiers else x)
+    directed = to == "f32" and source == "f64" and how not in ("", "rn")
+    if directed:
+        x = f"NARROW({x},{how!r})"
+    elif to != source:
+        x = f"FTOF({x},FP{to[1:]})"
+    if to == "f32":
+        finish(e, i, x, directed)
+    else:
+        e.define(d, to, f"SAT({x})" if "sat" in i.modifiers else x)
+
+
+def _pack(e: Emitter, i: Instruction) -> None:
+    """cvt.pack: two integers clamped to 8 or 16 bits, above them the low bits of a third."""
+    to, source = i.modifiers[2:4]
+    width = width_of(to)
+    if width < 8 or source != "s32":
+        raise e.unsupported()
+    parts = [f"SATI({e.use(x, 's32')},32,True,{width},{to[0] == 's'})" for x in i.operands[1:3]]
+    high = f",{e.use(i.operands[3], 'b32')}" if len(i.operands) > 3 else ""
+    e.define(i.operands[0], "b32", f"JOIN({width},{parts[0]},{parts[1]}{high})")
 
 
 def _fp8(e: Emitter, i: Instruction, to: str, source: str) -> None:

@@ -7,7 +7,9 @@ import numpy as np
 from .. import values as v
 from ..codegen import Emitter, width_of
 from ..ptx import Instruction
-from ..values import f32, f64, full, ndarray, u32
+from ..values import f32, f64, full, i64, ndarray, u32
+from .exact import beyond
+from .formats import to_odd
 
 ROUNDINGS = ("rn", "rz", "rm", "rp", "rna")
 
@@ -16,15 +18,26 @@ def tidy_float(x, type):
     return x if x.__class__ is ndarray else type(x)
 
 
+TIE = -(1 << 63)
+
+
 def fma32(a, b, c):
-    """a·b + c rounded once: the product of two float32 is exact in float64."""
+    """a·b + c rounded once. The product of two float32 is exact in float64; a sum that lands half way between two float32 there is looked at again."""
     if a.__class__ is not ndarray and b.__class__ is not ndarray and c.__class__ is not ndarray:
-        return f32(float(a) * float(b) + float(c))
+        return fma32(np.full((1, 1), a), b, c)[0, 0]
     wide = np.multiply(a, b, dtype=f64)
     if wide.__class__ is not ndarray or (c.__class__ is ndarray and c.shape != wide.shape):
-        return np.add(wide, c, dtype=f64).astype(f32)
-    np.add(wide, c, out=wide)
-    return wide.astype(f32)
+        wide = np.add(wide, c, dtype=f64)
+    else:
+        np.add(wide, c, out=wide)
+    out = wide.astype(f32)
+    bits = wide.view(i64)
+    np.left_shift(bits, 35, out=bits)  # what float32 has no room for: 29 bits, a tie if only the first of them is set
+    if bits.min() == TIE:
+        lanes = bits == TIE
+        x, y, z = (np.broadcast_to(v, out.shape)[lanes].astype(f64) for v in (a, b, c))
+        out[lanes] = to_odd(*_two_sum(x * y, z)).astype(f32)
+    return out
 
 
 def _two_sum(a, b):
@@ -43,12 +56,22 @@ def _two_product(a, b):
     return p, np.where(np.isfinite(e), e, 0.0)
 
 
+def _fma_parts(a, b, c):
+    """a·b + c in float64 as a number and what is left, rounded to odd: their sum, rounded once, is the fma (Boldo and Melquiond, 2008)."""
+    p, e = _two_product(np.asarray(a, f64), np.asarray(b, f64))
+    t, rest = _two_sum(np.asarray(c, f64), e)
+    s, more = _two_sum(p, t)
+    left = to_odd(*_two_sum(rest, more))
+    whole = np.isfinite(s) & np.isfinite(left)
+    plain = ~whole | ((s == 0) & (left == 0))  # an exact zero has the sign of p + c
+    return np.where(plain, p + c, s), np.where(plain, 0.0, left)
+
+
 def fma64(a, b, c):
-    """a·b + c in float64, the product kept in two parts."""
+    """a·b + c in float64, rounded once."""
     scalar = not any(x.__class__ is ndarray for x in (a, b, c))
-    p, e = _two_product(f64(a) if a.__class__ is not ndarray else a, f64(b) if b.__class__ is not ndarray else b)
-    s, t = _two_sum(p, c)
-    out = np.where(np.isfinite(s), s + (t + e), s)
+    s, left = _fma_parts(a, b, c)
+    out = beyond("fma", "rn", np.where(left != 0, s + left, s), a, b, c)  # adding 0 would lose the sign of −0
     return f64(out) if scalar else out
 
 
@@ -106,9 +129,8 @@ def directed64(op: str, how: str, a, b, c=None):
     elif op == "mul":
         s, err = _two_product(np.asarray(a, f64), np.asarray(b, f64))
     elif op == "fma":
-        p, e = _two_product(np.asarray(a, f64), np.asarray(b, f64))
-        s, t = _two_sum(p, c)
-        s, err = _two_sum(s, t + e)
+        s, err = _two_sum(*_fma_parts(a, b, c))
+        s, err = np.where(np.isfinite(err), s, np.asarray(a * b + c)), np.where(np.isfinite(err), err, 0.0)
     else:
         s = np.asarray(a / b if op == "div" else np.sqrt(a), f64)
         p, e = _two_product(s, np.asarray(b if op == "div" else s, f64))
@@ -117,6 +139,7 @@ def directed64(op: str, how: str, a, b, c=None):
     toward = {"rm": err < 0, "rp": err > 0, "rz": np.where(s > 0, err < 0, err > 0)}[how]
     limit = {"rm": np.full(s.shape, -np.inf), "rp": np.full(s.shape, np.inf), "rz": np.zeros(s.shape)}[how]
     out = np.where(toward & np.isfinite(s), np.nextafter(s, limit), s)
+    out = beyond(op, how, out, *((a,) if op == "sqrt" else (a, b) if c is None else (a, b, c)))
     if how == "rm" and op in ("add", "fma"):
         out = np.where(_minus_zero(s, err, np.asarray(a, f64) if op == "add" else np.asarray(a, f64) * b, b if op == "add" else c), -0.0, out)
     return out[()] if scalar else out
