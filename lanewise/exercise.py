@@ -106,6 +106,21 @@ class Budget:
         object.__setattr__(self, "limits", limits)
 
 
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The running state that a kernel tells through a nullable parameter, for a verdict that has to explain wrong values.
+
+    The kernel's parameter `name` is a null pointer in the cases (`np.uintp(0)`). Where a case's values are wrong it is launched once more with a float32
+    array there, of the shape of `reference(data)`: leading axes as in `axes`, then one entry a `step` (a key, a key tile), then the `states`.
+    """
+
+    reference: Callable[[Data], np.ndarray]
+    step: str = "key tile"
+    axes: tuple[str, ...] = ("row",)
+    states: tuple[str, ...] = ("m", "l")
+    name: str = "trace"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Example:
     """A worked kernel: what it computes and on which cases the tests run it.
@@ -121,6 +136,7 @@ class Example:
     cases: tuple[Case, ...]
     updates: tuple[str, ...] = ()
     budget: Budget | tuple[Budget, ...] = ()
+    trace: Trace | None = None
     rtol: float = 1e-5
     atol: float = 1e-6
     arch: str = "sm_90a"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from lanewise import simt
 from lanewise.exercise import AtLeast, Budget, Case, Data, Example, Exercise, Launch
 from lanewise.grading.compare import mismatch
 from lanewise.grading.source import NotGradable, check_includes
+from lanewise.grading.trace import explain, room
 from lanewise.grading.verdict import CaseResult, Verdict, clean, excerpt, show_number
 
 SCHEDULES = (0, 1)
@@ -108,7 +109,9 @@ def run_case(exercise: Example, case: Case, launcher: Launcher, seed: int = 0, s
         launch = case.launch_for(data)
         report = launcher(case, launch, arguments(launch, data, outputs), schedule)
         first = first or report
-        failure = _finding(report) or _modified(data, untouched, expected) or _wrong(exercise, case, data, expected, launch)
+        failure = _finding(report) or _modified(data, untouched, expected)
+        if failure is None and (failure := _wrong(exercise, case, data, expected, launch)) is not None:
+            failure = _with_state(exercise, case, launcher, seed, outputs, failure)
         if failure is not None:
             return Outcome(case, failure, first)
     for budget in exercise.budgets:
@@ -193,6 +196,21 @@ def _wrong(exercise: Example, case: Case, data: Data, expected: dict[str, np.nda
         if words:
             return Failure("wrong-values", words)
     return None
+
+
+def _with_state(exercise: Example, case: Case, launcher: Launcher, seed: int, outputs: Collection[str], failure: Failure) -> Failure:
+    """Wrong values, and where the kernel can tell its running state, the first state that is wrong: one more launch, with an array for the trace."""
+    if exercise.trace is None:
+        return failure
+    data = case.data(seed)
+    expected, told = room(exercise.trace, data)
+    launch = case.launch_for(data)
+    if exercise.trace.name not in launch.names or isinstance(data[exercise.trace.name], np.ndarray):  # the case compares its trace itself
+        return failure
+    data[exercise.trace.name] = told
+    report = launcher(case, launch, arguments(launch, data, outputs), 0)
+    words = "" if _finding(report) else explain(exercise.trace, told, expected, exercise.rtol if case.rtol is None else case.rtol)
+    return replace(failure, message=f"{failure.message} {words}".rstrip())
 
 
 def _on_gpu(exercise: Example, text: str, seed: int, progress: Callable[[str], None]) -> Failure | None:
