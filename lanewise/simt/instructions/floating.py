@@ -64,7 +64,8 @@ def _fma_parts(a, b, c):
     left = to_odd(*_two_sum(rest, more))
     whole = np.isfinite(s) & np.isfinite(left)
     plain = ~whole | ((s == 0) & (left == 0))  # an exact zero has the sign of p + c
-    return np.where(plain, p + c, s), np.where(plain, 0.0, left)
+    near = np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, p + c)  # a product too large for float64 is still finite
+    return np.where(plain, near, s), np.where(plain, 0.0, left)
 
 
 def fma64(a, b, c):
@@ -129,8 +130,9 @@ def directed64(op: str, how: str, a, b, c=None):
     elif op == "mul":
         s, err = _two_product(np.asarray(a, f64), np.asarray(b, f64))
     elif op == "fma":
-        s, err = _two_sum(*_fma_parts(a, b, c))
-        s, err = np.where(np.isfinite(err), s, np.asarray(a * b + c)), np.where(np.isfinite(err), err, 0.0)
+        whole, left = _fma_parts(a, b, c)
+        s, err = _two_sum(whole, left)
+        s, err = np.where(left == 0, whole, s), np.where(left == 0, 0.0, err)
     else:
         s = np.asarray(a / b if op == "div" else np.sqrt(a), f64)
         p, e = _two_product(s, np.asarray(b if op == "div" else s, f64))
