@@ -338,20 +338,26 @@ def load_shared(g, iid: int, address, dtype, size: int, vector: int, volatile: b
     low, high = m.shared_extent(iid, p.low)
     if p.low < low or p.high + total > high or not p.aligned:
         return _load_shared_each(g, iid, address, dtype, size, vector, rows)
-    counts, joined = m.counts[iid], m.program.sites[iid].joined
-    if joined is None:
-        counts[0] += g.nwarps
-        counts[1] += (p.stores if rows else p.loads) * batch.B
-    elif joined.bytes:
-        whole = shared_pattern(m, g, add64(address, -joined.back & (1 << 64) - 1) if joined.back else address, joined.bytes)
-        counts[0] += g.nwarps
-        counts[1] += whole.loads * batch.B  # type: ignore[union-attr]
+    _count_joined(m, g, iid, address, p.stores if rows else p.loads, not rows)
     if m.check:
         batch.shared_check.read(g, iid, p, total)
     memory = batch.shared
     if vector == 1:
         return _typed(memory.load(p.offsets, size, 0, None), dtype)
     return [_typed(memory.load(p.offsets, size, j, None), dtype) for j in range(vector)]
+
+
+def _count_joined(m, g, iid: int, address, passes: int, load: bool) -> None:
+    """Requests and wavefronts of an access whose addresses are the same in every block: its own, or those of the access that ptxas joins it to."""
+    counts, joined = m.counts[iid], m.program.sites[iid].joined
+    if joined is not None:
+        if not joined.bytes:
+            return
+        whole = shared_pattern(m, g, add64(address, -joined.back & (1 << 64) - 1) if joined.back else address, joined.bytes)
+        assert whole is not None
+        passes = whole.loads if load else whole.stores
+    counts[0] += g.nwarps
+    counts[1] += passes * g.batch.B
 
 
 def _typed(bits, dtype):
@@ -385,9 +391,7 @@ def store_shared(g, iid: int, address, values: tuple, dtype, size: int, volatile
     if p is None:
         _store_shared_each(g, iid, address, values, size)
         return
-    counts = m.counts[iid]
-    counts[0] += g.nwarps
-    counts[1] += p.stores * batch.B
+    _count_joined(m, g, iid, address, p.stores, False)
     if m.check:
         batch.shared_check.write(g, iid, p, total, values, size)
     memory = batch.shared
@@ -474,7 +478,11 @@ def _store_shared_each(g, iid: int, address, values: tuple, size: int) -> None:
     flat = [np.broadcast_to(v, g.shape).ravel() for v in values]
     if index is not None:
         flat = [f[index] for f in flat]
-    _count_shared_each(m, who, iid, offsets, total, False)
+    joined = m.program.sites[iid].joined
+    if joined is None:
+        _count_shared_each(m, who, iid, offsets, total, False)
+    elif joined.bytes:
+        _count_shared_each(m, who, iid, offsets - joined.back, joined.bytes, False)
     if m.check:
         batch.shared_check.write_each(who, iid, offsets, columns, total, flat, size)
     m.stores += 1

@@ -36,7 +36,9 @@ def sectors_of_full_warps(addresses: ndarray) -> int:
 def by_lane(addresses: ndarray, warps: ndarray, lanes: ndarray) -> ndarray:
     """1-D addresses as rows of 32, one row a warp; −1 where a lane takes no part."""
     if len(addresses) % 32 == 0 and (lanes.reshape(-1, 32) == np.arange(32)).all():
-        return addresses.reshape(-1, 32)
+        runs = warps.reshape(-1, 32)
+        if (runs == runs[:, :1]).all():  # lanes 0 … 31 in order may still be of different blocks
+            return addresses.reshape(-1, 32)
     _, row = np.unique(warps, return_inverse=True)
     table = np.full((int(row.max()) + 1, 32), -1, np.int64)
     table[row, lanes] = addresses
@@ -69,17 +71,16 @@ def wavefronts(table: ndarray, size: int, load: bool) -> int:
     # pairs of parts that may go together: the halves of a warp, the quarters of each half
     pairs = wide.reshape(-1, 2 * group * per)
     together = _passes(pairs).reshape(len(table), per // 2)
-    merged = _mergeable(table, 2 * group)
+    merged = _mergeable(table)[:, None]
     separate = parts.reshape(len(table), per // 2, 2).sum(axis=2)
     return int(np.where(merged, together, separate).sum())
 
 
-def _mergeable(table: ndarray, lanes: int) -> ndarray:
-    """For each run of `lanes` lanes: does every lane share its address with lane^1, or every lane with lane^2? Inactive lanes agree with any."""
-    runs = table.reshape(len(table), -1, lanes)
-    order = np.arange(lanes)
-    answer = np.zeros(runs.shape[:2], bool)
+def _mergeable(table: ndarray) -> ndarray:
+    """For each warp: does every lane share its address with lane^1, or every lane with lane^2? Inactive lanes agree with any."""
+    order = np.arange(32)
+    answer = np.zeros(len(table), bool)
     for flip in (1, 2):
-        other = runs[:, :, order ^ flip]
-        answer |= ((runs == other) | (runs < 0) | (other < 0)).all(axis=2)
+        other = table[:, order ^ flip]
+        answer |= ((table == other) | (table < 0) | (other < 0)).all(axis=1)
     return answer

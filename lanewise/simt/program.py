@@ -13,7 +13,7 @@ from .blocks import Block, Graph, build
 from .checks.wrapping import watched_products
 from .codegen import Emitter, class_of, width_of
 from .guesses import guessing_loads
-from .joined import Joined, joined_loads
+from .joined import Joined, joined_accesses
 from .memory import GUARD, SHARED_BASE
 from .progress import cost
 from .ptx import Address, Function, Instruction, Module, Symbol
@@ -75,7 +75,7 @@ class Code:
     tainted_runs: dict[int, Callable] = field(default_factory=dict)
     products: dict[int, str | None] = field(default_factory=dict)  # see checks.wrapping
     guesses: frozenset[int] = frozenset()  # see guesses.guessing_loads
-    joined: dict[int, Joined] = field(default_factory=dict)  # see joined.joined_loads
+    joined: dict[int, Joined] = field(default_factory=dict)  # see joined.joined_accesses
 
     @property
     def blocks(self) -> list[Block]:
@@ -295,7 +295,7 @@ class Program:
         code.costs = [cost(b.instructions) for b in graph.blocks]
         code.guesses = guessing_loads(body)
         code.products = watched_products(graph)
-        code.joined = joined_loads(graph, [v for v in (*function.variables, *self.module.variables.values()) if v.space == "shared"])
+        code.joined = joined_accesses(graph, [v for v in (*function.variables, *self.module.variables.values()) if v.space == "shared"])
         if code.params:
             extra = tuple(code.params.values())
             for block in graph.blocks:

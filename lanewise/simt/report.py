@@ -51,6 +51,7 @@ class Report:
 
     `findings` are in the order in which they happened. `by_line` maps a line number of `source` (from 1) to its counters.
     `printed` is what the kernel's printf wrote. `approximate` is True where the counters come from clang's PTX.
+    `dram_fetch_bytes`: `counters.dram_read_bytes` in pairs of sectors: an H200 fetches 64 bytes where one of the two is wanted.
     `steps` is the number of basic blocks that the busiest warp executed.
     `gpu_values_equal` says whether a real GPU gave the same values (None: none was asked), `gpu_message` says it in a sentence.
     """
@@ -65,6 +66,7 @@ class Report:
     printed: str = ""
     approximate: bool = False
     steps: int = 0
+    dram_fetch_bytes: int = 0
     gpu_values_equal: bool | None = None
     gpu_message: str = ""
 

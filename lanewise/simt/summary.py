@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from . import explain, remarks
 from .codegen import width_of
 from .counters import Counters
@@ -59,12 +61,17 @@ def summarise(report: Report, machine: Machine, stopped: bool) -> None:
         code = next(x for x in machine.program.codes.values() if x.number == number)
         at(code.blocks[pc].instructions[0].line).barriers += times
     c.global_bytes = 32 * (c.global_load_sectors + c.global_store_sectors + machine.atomic_sectors)
-    reads = writes = 0
+    reads = writes = pairs = 0
     for a in machine.memory.ranges.values():
         if a.space == "global":
-            reads += int(a.read_sectors.sum()) if a.read_sectors is not None else 0
+            if a.read_sectors is not None:
+                reads += int(a.read_sectors.sum())
+                odd = a.base >> 5 & 1  # pairs begin at multiples of 64 bytes
+                touched = np.concatenate([np.zeros(odd, bool), a.read_sectors, np.zeros((len(a.read_sectors) + odd) % 2, bool)])
+                pairs += int(touched.reshape(-1, 2).any(axis=1).sum())
             writes += int(a.write_sectors.sum()) if a.write_sectors is not None else 0
     c.dram_read_bytes, c.dram_write_bytes = 32 * reads, 32 * writes
+    report.dram_fetch_bytes = 64 * pairs
     by_line.pop(0, None)
     report.printed = "".join(machine.printed)
     if machine.check and not stopped:
@@ -97,8 +104,6 @@ def _memory(c: Counters, machine: Machine, at) -> None:
 
 
 def _unwritten(machine: Machine) -> None:
-    import numpy as np
-
     for a in machine.memory.ranges.values():
         if not a.must_write or a.unset is None or not a.unset.any():
             continue
@@ -175,8 +180,6 @@ def _divergence(report: Report, machine: Machine, add) -> None:
 
 
 def _shared_remarks(report: Report, machine: Machine, add) -> None:
-    import numpy as np
-
     program = machine.program
     names = [v.name for v in program.dynamic if any(v.name in i.text for i in program.main.graph.body)]
     if len(names) > 1:

@@ -39,7 +39,7 @@ def main() -> int:
             continue
         results.append((case, list(run.outputs)))
         if case.name in COUNTED:
-            counters[case.name] = {name: getattr(run.report.counters, name) for name in METRICS}
+            counters[case.name] = {name: getattr(run.report.counters, name) for name in METRICS} | {"dram_fetch_bytes": run.report.dram_fetch_bytes}
             sizes[case.name] = code_bytes(case.source, case.options)
         changed = old.difference(case, list(run.outputs)) if old else None
         if changed:
