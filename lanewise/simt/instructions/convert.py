@@ -137,7 +137,8 @@ def finite16(x, largest: int):
 
 NAMES = {
     "RESIZE": resize, "SATI": saturated, "ITOF": int_to_float, "ITOFD": int_to_float_directed, "FTOI": float_to_int, "FTOF": float_to_float, "NARROW": narrowed,
-    "ROUNDF": round_float, "HTOF": half_to_float, "FTOH": float_to_half, "BTOF": bf16_to_float, "BTOD": bf16_to_double, "FTOB": float_to_bf16, "FTOTF": float_to_tf32,
+    "ROUNDF": round_float, "HTOF": half_to_float, "FTOH": float_to_half, "BTOF": bf16_to_float, "BTOD": bf16_to_double, "FTOB": float_to_bf16,
+    "FTOTF": float_to_tf32,
     "ITOD": wide_integer, "PACK2": pack2, "RELU16": relu16, "SAT16": saturated16, "FINITE16": finite16, "JOIN": join, "FP8": fp8_pair, "FP8PART": fp8_part,
     "FP32": f32, "FP64": f64,
 }  # fmt: skip
