@@ -218,12 +218,9 @@ extern "C" __global__ void k({ctype}* cells, {ctype}* seen, {ctype}* left) {{
 @pytest.mark.parametrize("used", [True, False])
 def test_half_sums_are_rounded_after_every_lane(type: str, used: bool) -> None:
     pair, name = type.endswith("2"), "bf16" if "bf" in type else "f16"
-    kernel = compiled(
-        (
-            f'extern "C" __global__ void k({type}* sum, const {type}* x, {type}* seen) {{ {"seen[threadIdx.x] = " if used '
-            f'else ""}atomicAdd(sum, x[threadIdx.x]); }}'
-        )
-    )
+    keep = "seen[threadIdx.x] = " if used else ""
+    body = f"{keep}atomicAdd(sum, x[threadIdx.x]);"
+    kernel = compiled(f'extern "C" __global__ void k({type}* sum, const {type}* x, {type}* seen) {{ {body} }}')
     values = np.random.default_rng(5).standard_normal(2 * 64).astype(np.float32)
     bits = values.astype(np.float16).view(np.uint16) if name == "f16" else (values.view(np.uint32) >> 16).astype(np.uint16)
     x = bits if pair else bits[:64].copy()
@@ -326,11 +323,9 @@ def test_an_atomic_outside_its_array() -> None:
 
 def test_an_atomic_outside_shared_memory() -> None:
     kernel = compiled(
-        (
-            'extern "C" __global__ void k(int* out) { __shared__ int bins[16]; bins[threadIdx.x % 16] = 0; '
-            '__syncthreads();\n atomicAdd(&bins[threadIdx.x], 1);\n __syncthreads(); out[threadIdx.x] = bins[threadIdx.x % '
-            '16]; }'
-        )
+        'extern "C" __global__ void k(int* out) { __shared__ int bins[16]; bins[threadIdx.x % 16] = 0; '
+        "__syncthreads();\n atomicAdd(&bins[threadIdx.x], 1);\n __syncthreads(); out[threadIdx.x] = bins[threadIdx.x % "
+        "16]; }"
     )
     out = np.zeros(32, np.int32)
     report = kernel.launch(1, 32, [out])
@@ -369,11 +364,9 @@ extern "C" __global__ void k(int* out) {
 
 def test_shared_bins_that_nobody_cleared() -> None:
     kernel = compiled(
-        (
-            'extern "C" __global__ void k(const int* x, int* out) { __shared__ int bins[8]; '
-            'atomicAdd(&bins[x[threadIdx.x]], 1); __syncthreads(); if (threadIdx.x < 8) out[threadIdx.x] = '
-            'bins[threadIdx.x]; }'
-        )
+        'extern "C" __global__ void k(const int* x, int* out) { __shared__ int bins[8]; '
+        "atomicAdd(&bins[x[threadIdx.x]], 1); __syncthreads(); if (threadIdx.x < 8) out[threadIdx.x] = "
+        "bins[threadIdx.x]; }"
     )
     report = kernel.launch(1, 32, [np.arange(32, dtype=np.int32) % 8, np.zeros(8, np.int32)])
     assert {(f.kind, f.array) for f in report.findings} == {("uninitialised-read", "bins")}
@@ -391,7 +384,7 @@ def test_atomics_never_race_with_each_other_but_with_plain_accesses() -> None:
 def test_a_shared_atomic_races_with_a_plain_read() -> None:
     source = (
         'extern "C" __global__ void k(int* out) {{ __shared__ int n; if (threadIdx.x == 0) n = 0; __syncthreads(); '
-        'atomicAdd(&n, 1);\n{sync} out[threadIdx.x] = n; }}'
+        "atomicAdd(&n, 1);\n{sync} out[threadIdx.x] = n; }}"
     )
     out = np.zeros(64, np.int32)
     finding = only(compiled(source.format(sync="")).launch(1, 64, [out]), "race")
