@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .machine import Machine
 
 _READY = ("", "forced")
+_NOTED = -2  # came_from of lanes that met at the end: `last_pc` knows it already
 PATIENT = 8192  # picks that a group may be passed over: one that counts its tries in a loop must not keep the others from making progress
 PATTERNS = 3  # branches that split a batch's blocks into more patterns than this make an irregular group instead
 
@@ -162,6 +163,10 @@ class Batch:
                     self.groups.remove(g)
                     self.groups.remove(other)
                     merged = other.merged(g)
+                    if self._only_returns(g) and g.came_from != other.came_from:
+                        self._note_last(g, g.came_from)
+                        self._note_last(other, other.came_from)
+                        merged.came_from = _NOTED
                     merged.waits = ""  # more lanes have come: look again
                     merged.held = None
                     self.groups.append(merged)
@@ -274,12 +279,15 @@ class Batch:
 
     def leave(self, g: Group) -> int:
         """The lanes of this group have finished the kernel."""
-        where = g.rows if g.cols is None else (g.rows, g.cols)
-        self.exited[where] = True
-        self.last_pc[where] = g.came_from if self._only_returns(g) else g.pc
+        self.exited[g.rows if g.cols is None else (g.rows, g.cols)] = True
+        self._note_last(g, g.came_from if self._only_returns(g) else g.pc)
         self.machine.left(g)
         self.groups.remove(g)
         return -1
+
+    def _note_last(self, g: Group, pc: int) -> None:
+        if pc != _NOTED:
+            self.last_pc[g.rows if g.cols is None else (g.rows, g.cols)] = pc
 
     def _only_returns(self, g: Group) -> bool:
         """Whether the group stands at a block that does nothing but leave the kernel."""

@@ -165,7 +165,8 @@ class Kernel:
         """Run the kernel on NumPy arrays (read and written in place) and NumPy scalars, in the order of its parameters.
 
         `check=False` leaves the diagnoses out, counters stay. `schedule`: a seed for another order of blocks and warps.
-        `max_steps`: blocks of code of the busiest warp before an endless loop is assumed (default 131,072).
+        `max_steps`: blocks of code of the busiest warp before an endless loop is assumed. The default is 2**20, and a limit of work that ends a
+        loop within seconds (see `progress`); loops in which nothing changes any more end at once.
         Never raises for a fault of the kernel or of the arguments: see `Report.findings`.
         """
         from .machine import Machine, Stop
@@ -176,7 +177,8 @@ class Kernel:
         refused = launch_limits.limits(
             grid, block, program.static_shared, shared_bytes, self.max_dynamic_shared_size_bytes, self.module.arch, self._registers(block), int(np.prod(bounds)) if bounds else None
         )
-        findings, bound = arguments.check(self.name, program.entry.params, self.parameters, list(args))
+        args = list(args) if isinstance(args, list | tuple) else [args]  # one array without its comma: told apart by the number of parameters
+        findings, bound = arguments.check(self.name, program.entry.params, self.parameters, args)
         report.findings = [*findings, *refused]
         try:
             report.grid, report.block = launch_limits.dim3(grid), launch_limits.dim3(block)

@@ -11,7 +11,7 @@ import numpy as np
 from . import checks
 from .batch import Batch
 from .group import Group
-from .memory import MIDDLE, RANGE, SHARED_BASE, Allocation, GlobalMemory
+from .memory import MIDDLE, RANGE, SHARED_BASE, Allocation, GlobalMemory, LocalMemory
 from .progress import COUNTED, LAUNCH, PATIENCE, counts_towards_a_bound
 from .program import Code, Placed, Program
 from .runtime import BUILT_IN, PRINT_LIMIT, call_built_in
@@ -33,7 +33,7 @@ class Stop(Exception):
 class Machine:
     def __init__(self, program: Program, grid: tuple[int, int, int], block: tuple[int, int, int], shared_bytes: int, check: bool, schedule: int, max_steps: int | None):
         self.program, self.grid, self.block, self.shared_bytes = program, grid, block, shared_bytes
-        self.check, self.schedule, self.max_steps = check, schedule, max_steps or MAX_STEPS
+        self.check, self.schedule, self.max_steps = check, schedule % (1 << 32), max_steps or MAX_STEPS
         self.limited = max_steps is None  # by work too, not by steps alone
         self.work = self.patience_began = self.started = self.finished = 0
         self.patience = PATIENCE if self.limited else float("inf")
@@ -46,9 +46,8 @@ class Machine:
         self._parameters: dict[tuple, Any] = {}
         self.counts: list[list[int]] = [[0, 0] for _ in program.sites]
         self.executed: dict[int, tuple[list[int], list[int]]] = {}
-        self.sector_patterns: dict = {}
-        self.shared_patterns: dict = {}
-        self._rows: dict[bytes, int] = {}
+        known = program.known_patterns(self.T)
+        self.sector_patterns, self.shared_patterns, self._rows = known.sectors, known.shared, known.rows
         self._specials: dict = {}
         self.barriers = self.atomics = self.stores = self.clock = 0
         self.watched: dict[tuple[int, int], int] = {}  # see checks.wrapping
@@ -57,7 +56,7 @@ class Machine:
         self.printed: list[str] = []
         self.active: deque[Batch] = deque()
         self.extents: dict[int, tuple[int, int]] = {}
-        self.shared_states: dict = {}  # chains of clean shared accesses: see checks.shared
+        self.shared_states = known.states  # chains of clean shared accesses: see checks.shared
         self.argument_names: dict[str, str] = {}
         self.by_argument: dict[str, Allocation] = {}
         self.local_arrays: dict[str, tuple[str, tuple[int, ...] | None]] = {}
@@ -281,6 +280,9 @@ class Machine:
         per = max(1, LANES // self.T)
         if self.schedule:
             per = max(1, per // 2)
+        local = self.program.main.local_size
+        if local:
+            per = min(per, max(1, LocalMemory.LIMIT // (local * self.T)))
         per = min(per, self.blocks)
         per = -(-self.blocks // -(-self.blocks // per))  # batches of equal size
         resident = max(SM_BLOCKS, per)

@@ -72,14 +72,27 @@ def _print(g: Group, text, buffer) -> int:
         offset = (int(flat[k]) - LOCAL_WINDOW) if int(flat[k]) else 0
         words = g.batch.local.words
         for part in parts:
+            for _ in range(part[0].count("*")):  # a width or precision that comes as an argument
+                part = _with_star(part, _int(words[offset // 4 : offset // 4 + 1, rows[k], columns[k]]))
+                offset += 4
             wide = part[4] in "eEfFgGaAsp" or part[3] in ("l", "ll", "z", "j", "t")
             if wide:
                 offset = (offset + 7) // 8 * 8
             raw = words[offset // 4 : offset // 4 + (2 if wide else 1), rows[k], columns[k]]
             offset += 8 if wide else 4
-            values.append(_value(machine, part, np.ascontiguousarray(raw)))
+            values.append(_value(machine, part, np.ascontiguousarray(raw)) if len(raw) else part[0])  # fewer arguments than the format names
         machine.print(_FORMAT.sub(lambda m, it=iter(values): "%" if m[4] == "%" else next(it), form))
     return len(parts)
+
+
+def _int(raw: np.ndarray) -> int:
+    return int(np.ascontiguousarray(raw).view(np.int32)[0]) if len(raw) else 0
+
+
+def _with_star(part: re.Match, number: int) -> re.Match:
+    """The specification with its first `*` replaced; a negative precision counts as none."""
+    text = part[0].replace("*", str(number), 1)
+    return _FORMAT.fullmatch(text.replace(f".{number}", "") if number < 0 else text) or part
 
 
 def _value(machine, part: re.Match, raw: np.ndarray) -> str:
@@ -101,7 +114,7 @@ def _value(machine, part: re.Match, raw: np.ndarray) -> str:
         value = int(raw.view(np.int32 if kind in "di" else np.uint32)[0])
         if part[3] == "h":
             value = int(np.int16(value & 0xFFFF) if kind in "di" and value & 0x8000 else value & 0xFFFF)
-    return spec.replace("i", "d").replace("u", "d") % value
+    return spec.replace("i", "d").replace("u", "d") % value if "*" not in spec else part[0]
 
 
 __all__ = ["BUILT_IN", "PRINT_LIMIT", "RANGE", "Split", "call_built_in"]

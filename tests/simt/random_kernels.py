@@ -313,7 +313,8 @@ class Writer:
             return
         c, py = self.condition()
         self.returned = True
-        self.line(f"if ({c}) {{ O[i * {OUT}u] = a; return; }}", f"if {py}: O[i * {OUT}] = a; return")
+        # not a store: the compiler would share it with the one at the end, and a return that doesn't show in the PTX looks like a skipped barrier
+        self.line(f"if ({c}) {{ atomicAdd(&C[t % {COUNTERS}u], a); return; }}", f"if {py}: C[t % {COUNTERS}] = C[t % {COUNTERS}] + a & M; return")
 
     # ------------------------------------------------------------------ where all threads of a block stand
 

@@ -11,7 +11,8 @@ from .. import c_types, explain
 from ..demangle import demangle
 from ..finding import Finding
 from ..memory import RANGE, Allocation
-from ..values import Split, i64, ndarray
+from ..words import who
+from ..values import Split, i64, ndarray, signed
 
 if TYPE_CHECKING:
     from ..group import Group
@@ -178,7 +179,7 @@ class Faults:
     def local_out_of_bounds(self, g: Group, iid: int, address, low: int, high: int, access: str, total: int):
         """Reports, and returns addresses that are in bounds (the lanes outside go to the start)."""
         full = address.full() if address.__class__ is Split else address
-        full = np.full(g.shape, full, i64) if full.__class__ is int else np.broadcast_to(full.view(i64), g.shape)
+        full = np.full(g.shape, signed(full, 64), i64) if full.__class__ is int else np.broadcast_to(full.view(i64), g.shape)
         bad = (full < low) | (full + total > high)
         lanes = np.flatnonzero(bad.ravel())
         if len(lanes):
@@ -200,7 +201,7 @@ class Faults:
 
     def local_misaligned(self, g: Group, iid: int, address, access: str, total: int) -> None:
         full = address.full() if address.__class__ is Split else address
-        full = np.full(g.shape, full, i64) if full.__class__ is int else np.broadcast_to(full.view(i64), g.shape)
+        full = np.full(g.shape, signed(full, 64), i64) if full.__class__ is int else np.broadcast_to(full.view(i64), g.shape)
         lanes = np.flatnonzero((full & (total - 1)).ravel())
         thread, block = self.lane(g, int(lanes[0]))
         self.add(
@@ -217,7 +218,7 @@ class Faults:
         self.add(
             Finding(
                 "step-limit", "error",
-                f"the call stack of thread {thread} of block {block} is full after {len(g.frames)} nested calls{_on(self.pc_line(g))}: "
+                f"the call stack of {who(thread, block)} is full after {len(g.frames)} nested calls{_on(self.pc_line(g))}: "
                 "a recursion doesn't end; check the condition that ends it.",
                 line=self.pc_line(g), thread=thread, block=block,
             )
@@ -246,7 +247,7 @@ class Faults:
     def bad_call(self, g: Group, address: int) -> None:
         thread, block = self.lane(g, 0)
         self.add(
-            Finding("out-of-bounds", "error", f"thread {thread} of block {block} calls a function at address {address:#x}{_on(self.pc_line(g))}, but no function is there: the pointer was never set.",
+            Finding("out-of-bounds", "error", f"{who(thread, block)} calls a function at address {address:#x}{_on(self.pc_line(g))}, but no function is there: the pointer was never set.",
                     line=self.pc_line(g), thread=thread, block=block)
         )  # fmt: skip
 

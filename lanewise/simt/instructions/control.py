@@ -9,6 +9,7 @@ from ..blocks import targets
 from ..codegen import Emitter, class_of, width_of
 from ..memory import LOCAL_WINDOW, SHARED_WINDOW
 from ..ptx import Instruction, Reg, Vector
+from ..runtime import BUILT_IN
 from ..values import f32, f64, full, ndarray, u32, u64
 from .floating import comparison_text
 
@@ -188,6 +189,10 @@ def emit_call(e: Emitter, i: Instruction) -> bool:
     """Parameters are kept in slots of their own (see `Code.param_slot`), so the machine needs only the names."""
     returned = i.operands[0].items if isinstance(i.operands[0], Vector) else ()
     callee = i.operands[1]
+    if isinstance(callee, str) and callee not in BUILT_IN:
+        function = e.code.program.module.functions.get(callee)
+        if function is None or not function.defined:
+            raise e.unsupported(f"{callee}() is not there: the simulator knows the functions of the source, printf and assert")
     name = repr(callee) if isinstance(callee, str) else e.use(callee, "u64")
     e.line(f"return CALL(g,{name},{tuple(str(a) for a in i.args)!r},{tuple(str(r) for r in returned)!r},{e.block.index + 1})")
     return True
