@@ -279,7 +279,7 @@ def store_generic(g, iid: int, address, values: tuple, dtype, size: int, counted
 class SharedPattern:
     """What is known about one set of shared addresses, the same in every block: worked out once."""
 
-    __slots__ = ("key", "offsets", "low", "high", "aligned", "loads", "stores", "duplicates", "range")
+    __slots__ = ("key", "offsets", "low", "high", "aligned", "duplicates", "range", "_table", "_total", "_loads", "_stores")
 
     def __init__(self, key: int, offsets, rows: ndarray, total: int):
         self.key, self.offsets = key, offsets
@@ -288,15 +288,28 @@ class SharedPattern:
             self.low = self.high = offsets
             self.aligned = not offsets & (total - 1)
             self.duplicates = len(rows) > 1
-            table = by_lane(np.full(len(rows), offsets, i64), rows >> 5, rows & 31)
+            self._table = by_lane(np.full(len(rows), offsets, i64), rows >> 5, rows & 31)
         else:
             self.low, self.high = int(offsets.min()), int(offsets.max())
             self.aligned = not (int(np.bitwise_or.reduce(offsets)) & (total - 1))
             self.duplicates = len(np.unique(offsets)) < len(offsets)
-            table = by_lane(offsets, rows >> 5, rows & 31) if self.low >= 0 else None
-        self.loads = self.stores = 0
-        if table is not None:
-            self.loads, self.stores = wavefronts(table, total, True), wavefronts(table, total, False)
+            self._table = by_lane(offsets, rows >> 5, rows & 31) if self.low >= 0 else None
+        self._total = total
+        self._loads = self._stores = -1
+
+    @property
+    def loads(self) -> int:
+        """Wavefronts of a load from these addresses."""
+        if self._loads < 0:
+            self._loads = wavefronts(self._table, self._total, True) if self._table is not None else 0
+        return self._loads
+
+    @property
+    def stores(self) -> int:
+        """Wavefronts of a store to them."""
+        if self._stores < 0:
+            self._stores = wavefronts(self._table, self._total, False) if self._table is not None else 0
+        return self._stores
 
 
 def shared_pattern(m, g, address, total: int) -> SharedPattern | None:

@@ -18,6 +18,7 @@ from .memory import GUARD, SHARED_BASE
 from .progress import cost
 from .ptx import Address, Function, Instruction, Module, Symbol
 
+MOST_PATTERNS = 50_000
 _FUNCTIONS = 0x6100 << 40  # addresses of device functions
 
 
@@ -160,6 +161,20 @@ class ParamEmitter(Emitter):
         self.lines.append(f"if g.batch.machine.fresh_taint is not None: TAINT(g,{slot})")
 
 
+@dataclass(slots=True)
+class Patterns:
+    """What launches with one number of threads have found out about addresses; the next launch starts with it. See access and checks.shared."""
+
+    rows: dict[bytes, int] = field(default_factory=dict)
+    sectors: dict = field(default_factory=dict)
+    shared: dict = field(default_factory=dict)
+    states: dict = field(default_factory=dict)
+
+    @property
+    def full(self) -> bool:
+        return max(len(self.sectors), len(self.shared), len(self.states)) > MOST_PATTERNS
+
+
 class Program:
     """An entry point of a PTX module with everything it can reach."""
 
@@ -170,6 +185,7 @@ class Program:
         self.module, self.entry = module, entry
         self.addresses = addresses  # .global and .const variables of the module
         self.sites: list[Site] = []
+        self._patterns: dict[int, Patterns] = {}
         self._site_at: dict[tuple[int, int, int], int] = {}
         self.codes: dict[str, Code] = {}
         self.scope: dict[str, Any] = {**NAMES, **RUNTIME, "__builtins__": __builtins__}
@@ -209,6 +225,13 @@ class Program:
                 else:
                     without = True
         return "" if not with_flush else "explicit" if without else "cpu"
+
+    def known_patterns(self, threads: int) -> Patterns:
+        """The patterns of earlier launches of `threads` threads a block; forgotten when they are too many."""
+        known = self._patterns.get(threads)
+        if known is None or known.full:
+            known = self._patterns[threads] = Patterns()
+        return known
 
     def names(self, more: dict[str, Any]) -> None:
         self.scope.update(more)
