@@ -1,6 +1,7 @@
 """Who may import whom (docs/contribute.md): read from the syntax trees, so that lazy imports count too."""
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -37,8 +38,13 @@ AT_HOME = {
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
-def imported(path: Path) -> Iterator[str]:
+@functools.cache
+def imported(path: Path) -> tuple[str, ...]:
     """Whole dotted names of the modules that a file imports; relative names are made absolute."""
+    return tuple(names_in(path))
+
+
+def names_in(path: Path) -> Iterator[str]:
     package = path.relative_to(ROOT).with_suffix("").parts[:-1]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
