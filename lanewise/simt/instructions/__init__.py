@@ -19,6 +19,8 @@ def _by_type(floats: Callable | None, ints: Callable | None, halves: str = "emit
         type = i.modifiers[-1]
         if type in _HALF:
             return getattr(import_module(".half", __name__), halves)(e, i)
+        if type in ("s16x2", "u16x2"):
+            return _later("video", "emit_pairs")(e, i)
         chosen = floats if type in _FLOAT else ints
         if chosen is None:
             raise e.unsupported()
@@ -48,13 +50,13 @@ EMIT |= {
 }
 
 
-def _later(module: str) -> Callable:
-    """A family that is imported only when a kernel uses it."""
+def _later(module: str, name: str = "") -> Callable:
+    """A family that is imported only when a kernel uses it; `name`: its function, else the one for the opcode."""
 
     def emit(e, i):
         family = import_module(f".{module}", __name__)
         e.code.program.names(family.NAMES)
-        return family.EMIT[i.opcode](e, i)
+        return (getattr(family, name) if name else family.EMIT[i.opcode])(e, i)
 
     return emit
 

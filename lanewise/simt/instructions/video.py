@@ -1,4 +1,4 @@
-"""Byte-wise differences, what the SIMD intrinsics of CUDA still compile to: vabsdiff4 (PTX ISA 9.7.17)."""
+"""What the SIMD intrinsics of CUDA compile to: vabsdiff4 (PTX ISA 9.7.17) and add, min, max of pairs of 16-bit integers (9.7.1)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,28 @@ def absolute_differences(a, b, c, a_signed: bool, b_signed: bool, summed: bool):
     return int(out) if scalar else out
 
 
-NAMES = {"VABSDIFF4": absolute_differences}
+def pairs(op: str, is_signed: bool, relu: bool, a, b):
+    """add, min or max of both halves of two 32-bit registers; `relu`: not below 0."""
+    scalar = a.__class__ is int and b.__class__ is int
+    x, y = (np.asarray(u32(v) if v.__class__ is int else full(v)) for v in (a, b))
+    out = np.zeros(np.broadcast_shapes(x.shape, y.shape), u32)
+    for shift in (u32(0), u32(16)):
+        p, q = ((v >> shift & u32(0xFFFF)).astype(np.uint16) for v in (x, y))
+        if is_signed:
+            p, q = p.view(np.int16), q.view(np.int16)
+        half = p + q if op == "add" else np.minimum(p, q) if op == "min" else np.maximum(p, q)
+        if relu:
+            half = np.maximum(half, half.dtype.type(0))
+        out = out | half.astype(np.uint16).astype(u32) << shift
+    return int(out) if scalar else out
+
+
+NAMES = {"VABSDIFF4": absolute_differences, "PAIRS": pairs}
+
+
+def emit_pairs(e: Emitter, i: Instruction) -> None:
+    d, a, b = i.operands
+    e.define(d, "b32", f"PAIRS({i.opcode!r},{i.modifiers[-1] == 's16x2'},{'relu' in i.modifiers},{e.use(a, 'b32')},{e.use(b, 'b32')})")
 
 
 def emit_vabsdiff4(e: Emitter, i: Instruction) -> None:
