@@ -1,6 +1,6 @@
 """The README's first success is what a newcomer gets: its commands are run and their output compared, letter by letter.
 
-`python tests/test_readme.py` writes the outputs anew; read the difference before you commit it.
+`python tests/test_readme.py` writes the outputs and the chapter table anew; read the difference before you commit it.
 """
 
 import os
@@ -15,6 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 BLOCK = re.compile(r"<!-- (?P<kind>replayed|answer)(?:: (?P<what>[^>]*))? -->\n```\w+\n(?P<body>.*?)```\n", re.DOTALL)
+ROW = re.compile(r"^\| \[?(?P<key>ch\d\d_\w+)\]?(?:\(\S+\))? \| (?P<question>.*) \|(?: planned)? \|$", re.MULTILINE)
 # A skeleton's TODO: from its line to the brace that closes the stub.
 TODO = re.compile(r"^    // TODO .*?^    }\n", re.DOTALL | re.MULTILINE)
 
@@ -54,13 +55,23 @@ def test_the_pasted_output_is_what_the_commands_print(tmp_path: Path) -> None:
     assert replayed(text, tmp_path) == text
 
 
+def with_chapters(text: str) -> str:
+    """The README with its chapter table as chapters/ is: a link where the notebook is built, else "planned"."""
+
+    def row(match: re.Match[str]) -> str:
+        key, question = match["key"], match["question"]
+        built = (ROOT / "chapters" / f"{key}.ipynb").exists()
+        return f"| [{key}](chapters/{key}.ipynb) | {question} | |" if built else f"| {key} | {question} | planned |"
+
+    return ROW.sub(row, text)
+
+
 def test_the_chapter_table_links_what_exists() -> None:
-    rows = re.findall(r"^\| (\[)?(ch\d\d_\w+)\]?(?:\((\S+)\))? \| .* \|(.*)\|$", README.read_text(encoding="utf-8"), re.MULTILINE)
-    assert len(rows) == 36
-    for linked, key, target, state in rows:
-        exists = (ROOT / "chapters" / f"{key}.md").exists()
-        assert bool(linked) == exists and (state.strip() == "planned") != exists, key
-        assert target == (f"chapters/{key}.ipynb" if exists else "")
+    text = README.read_text(encoding="utf-8")
+    keys = [match["key"] for match in ROW.finditer(text)]
+    assert [key[:4] for key in keys] == [f"ch{number:02d}" for number in range(1, 37)]
+    assert {path.stem for path in (ROOT / "chapters").glob("*.ipynb")} <= set(keys)
+    assert with_chapters(text) == text, "run `python tests/test_readme.py`"
 
 
 @pytest.mark.parametrize("path", sorted([README, *(ROOT / "docs").glob("*.md")]), ids=lambda path: path.name)
@@ -81,4 +92,4 @@ def test_the_readme_names_no_command_that_does_not_exist() -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        README.write_text(replayed(README.read_text(encoding="utf-8"), Path(folder)), encoding="utf-8")
+        README.write_text(with_chapters(replayed(README.read_text(encoding="utf-8"), Path(folder))), encoding="utf-8")
