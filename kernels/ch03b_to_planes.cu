@@ -12,6 +12,8 @@ extern "C" __global__ void to_planes(const float* particle, float* plane,
     // Excluded: threads past the last particle.
     if (i < n) {
         // TODO (5 lines): fetch the particle in one load, store to each plane
-        plane[i] = particle[4 * i];  // x only
+        for (int k = 0; k < 4; ++k) {
+            plane[4 * i + k] = particle[4 * i + k];  // still structs
+        }
     }
 }

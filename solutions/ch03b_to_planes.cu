@@ -18,7 +18,9 @@ extern "C" __global__ void to_planes(const float* particle, float* plane,
         plane[2 * n + i] = p.z;
         plane[3 * n + i] = p.w;
         //@stub
-        //@ plane[i] = particle[4 * i];  // x only
+        //@ for (int k = 0; k < 4; ++k) {
+        //@     plane[4 * i + k] = particle[4 * i + k];  // still structs
+        //@ }
         //@end
     }
 }

@@ -1,6 +1,5 @@
 """The latency bench with few steps: every chase ends where its ring says, and a chase that doesn't is refused. Its clock is another matter."""
 
-import numpy as np
 import pytest
 
 from lanewise import cp
@@ -39,11 +38,3 @@ def test_a_chase_that_ends_elsewhere_is_refused():
 def test_strides_count_their_sectors():
     rows = bench.bandwidth_by_stride(cp, n=1024, strides=(1, 2, 3, 8, 32), times=1)
     assert [row["sectors_a_request"] for row in rows] == [4, 8, 12, 32, 32]
-    for row in rows:
-        if row["wanted_gb_s"]:
-            assert row["moved_gb_s"] / row["wanted_gb_s"] == pytest.approx((row["sectors_a_request"] + 4) / 8, rel=0.5, abs=0.2)
-
-
-def test_the_last_lane_of_a_warp_starts_elsewhere():
-    assert len({(7 * lane) % 256 for lane in range(32)}) == 32
-    assert np.array_equal(np.sort(bench.ring(256)), np.arange(256))
