@@ -38,7 +38,7 @@ extern "C" __global__ void in_flight(const int* regs, const int* shared,
     bytes[i] = warps[i] * 32 * 16 * loads[i];
     //@stub
     //@ const int blocks = min(by_regs, by_shared);
-    //@ warps[i] = blocks * w;
+    //@ warps[i] = w * blocks;
     //@ bytes[i] = 0;
     //@end
 }
