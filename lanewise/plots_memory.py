@@ -41,7 +41,7 @@ def steps(places: Sequence[Sequence[int]], size: int = 4, title: str = "") -> Pi
         canvas.text(left + width * _CELL + 10, y + 13, _count(len(touched), "sector"), "ink")
         said.append(f"step {number}: {_count(len(touched), 'sector')}")
     total = sum(len({place // each for place in row}) for row in places)
-    canvas.text(left, top + len(places) * (_CELL + 8) + 12, f"fetched in all: {_count(total, 'sector')}, of {width // each} there are", "ink head")
+    canvas.text(left, top + len(places) * (_CELL + 8) + 12, f"{_count(total, 'sector')} fetched; there are {width // each}", "ink head")
     return canvas.picture(f"{title + ': ' if title else ''}{_count(len(places[0]), 'lane')}; {'; '.join(said)}. Fetched in all: {_count(total, 'sector')}.")
 
 

@@ -67,7 +67,7 @@ CHASE(constant, const int*) {
     end[threadIdx.x] = at / 4;
 }
 // Place i lies i * apart bytes behind the start of the ring and holds the address of the place after it.
-extern "C" __global__ void link(int* ring, const int* next, int places, int apart) {
+extern "C" __global__ void link_ring(int* ring, const int* next, int places, int apart) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < places) *(char**)((char*)ring + (size_t)i * apart) = (char*)ring + (size_t)next[i] * apart;
 }
@@ -82,7 +82,7 @@ CHASE(past_l1, int*) {
     end[0] = (int)((at - (unsigned long long)ring) / apart);
 }
 #ifdef TEXTURE
-CHASE(texture, unsigned long long) {
+CHASE(through_texture, unsigned long long) {
     int at = 0;
     TIMED(at = tex1Dfetch<int>(ring, at))
     end[0] = at;
@@ -140,7 +140,7 @@ class Chases:
         places = size // apart
         following = ring(places)
         memory = self.cp.zeros(size // 4, dtype=self.cp.int32)
-        self.module.get_function("link")((-(-places // 256),), (256,), (memory, self.cp.asarray(following), np.int32(places), np.int32(apart)))
+        self.module.get_function("link_ring")((-(-places // 256),), (256,), (memory, self.cp.asarray(following), np.int32(places), np.int32(apart)))
         before = places if warm else 0
         broom = None if warm else self.cp.zeros(size // 4, dtype=self.cp.int32)
         what = f"ring of {size // MIB} MiB" if size >= MIB else f"ring of {size // KIB} KiB"
@@ -155,11 +155,11 @@ class Chases:
         form = texture.ChannelFormatDescriptor(32, 0, 0, 0, runtime.cudaChannelFormatKindSigned)
         resource = texture.ResourceDescriptor(runtime.cudaResourceTypeLinear, arr=memory, chDesc=form, sizeInBytes=memory.nbytes)
         handle = texture.TextureObject(resource, texture.TextureDescriptor())
-        kernel = self.cp.RawKernel("#define TEXTURE\n" + KERNELS, "texture")
+        kernel = self.cp.RawKernel("#define TEXTURE\n" + KERNELS, "through_texture")
         self.add("texture", "ring of 16 KiB", kernel, np.uint64(handle.ptr), reached(following, self.steps + 4096), 4096)
 
 
-def memory_levels(cp: Any, far: int = 1024 * MIB, near: int = 8 * MIB, steps: int = 4096) -> list[results.Row]:
+def memory_levels(cp: Any, far: int = 256 * MIB, near: int = 8 * MIB, steps: int = 4096) -> list[results.Row]:
     """One row a level: cycles and ns of one dependent step. `far`: bytes of a ring that doesn't fit the L2 cache, `near`: of one that does."""
     chases = Chases(cp, steps)
     small, tiny = ring(1024), ring(256)
@@ -168,7 +168,7 @@ def memory_levels(cp: Any, far: int = 1024 * MIB, near: int = 8 * MIB, steps: in
     chases.add("registers", "multiply-adds, each on the one before", "registers", following, 2, 64)
     chases.add("shared memory", "ring of 4 KiB", "shared", following, reached(small, steps + 1024), 1024)
     chases.add_global("L1 cache", "through_l1", 16 * KIB, 8, warm=True)
-    chases.add("local memory", "an array of 4 KiB of one thread", "local", following, reached(small, steps + 1024), 1024)
+    chases.add("local memory", "array of 4 KiB; an addition a step", "local", following, reached(small, steps + 1024), 1024)
     for lanes, threads, apart in (("", 1, 0), (", 32 lanes, one place", 32, 0), (", 32 lanes, 32 places", 32, 7)):
         end = reached(tiny, steps + 256, apart * (threads - 1))
         chases.add("constant memory" + lanes, "ring of 1 KiB", "constant", following, end, 256, apart, threads)
