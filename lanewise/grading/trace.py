@@ -42,9 +42,9 @@ def explain(trace: Trace, told: np.ndarray, expected: np.ndarray, rtol: float = 
 
 def _cause(trace: Trace, yours: np.ndarray, right: np.ndarray, before: tuple[np.ndarray, np.ndarray] | None) -> str:
     """The usual mistake that gives exactly this state, or ""."""
-    if "m" not in trace.states or "l" not in trace.states:
+    if "m" not in trace.states:
         return ""
-    m, l = trace.states.index("m"), trace.states.index("l")  # noqa: E741
+    m = trace.states.index("m")
     if right[m] == -np.inf:
         return "No key is allowed so far: m stays -inf, and exp(-inf - -inf) must not be asked for."
     if np.isnan(yours).any():

@@ -87,7 +87,7 @@ def test_the_first_wrong_state_is_told_with_both_numbers():
         ("l * expf(m - m_new) +", "", "after key tile 2: m expected 2, yours 2; l expected 1.135, yours 1. That is the newest part alone"),
         (" + expf(S[j] - m_new)", " + (j == 1 ? 0.0f : expf(S[j] - m_new))", "l expected 1.135, yours 0.1353. That is the old l alone"),
         ("m = m_new;", "m = S[j];", "after key tile 3: m expected 2, yours 1; l expected 1.503, yours 1.503. m fell"),
-        ("m = m_new;", "m = fmaxf(m_new, 1.0f);", "after key tile 1: m expected 0, yours 1; l expected 1, yours 1. m is the largest score of the keys so far, and starts"),
+        ("m = m_new;", "m = fmaxf(m_new, 1.0f);", "m expected 0, yours 1; l expected 1, yours 1. m is the largest score of the keys so far, and starts"),
         ("m + logf(l)", "logf(l)", "The state (m, l) is right after every key tile: look at what comes after the last one."),
     ],
 )
