@@ -37,7 +37,7 @@ exercise = Exercise(
         Case("more blocks than lanes", data(40 * 256 - 5), launch),
         Case("another length", data(1500), launch, visible=False),
     ),
-    budget=Budget("8 full blocks", "each block takes one number, and waits for its warps twice", atomics=8, barriers=2 * 8),
+    budget=Budget("8 full blocks", "each block takes one number (the last may use two more), and waits for its warps twice", atomics=8 + 2, barriers=2 * 8),
     hints=(
         "Blocks finish in any order, so ask a counter: atomicAdd returns what was there before, and only one block gets grid - 1. The part must be visible "
         "before the number is taken: `__threadfence()`.",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Container
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,10 @@ class Table:
     def column(self, key: str) -> list[Any]:
         """One value of each row. Raises KeyError for a column that isn't there."""
         return [row[key] for row in self.rows]
+
+    def only(self, key: str, values: Container) -> Table:
+        """The same table with the rows whose `key` is among `values`."""
+        return replace(self, rows=[row for row in self.rows if row[key] in values])
 
     def __str__(self) -> str:
         heads = list(self.rows[0]) if self.rows else []

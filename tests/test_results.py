@@ -40,6 +40,10 @@ def test_a_run_replaces_only_its_own_table(path):
     assert json.loads(path.read_text())["device"] == "NVIDIA H200"
 
 
+def test_some_rows_of_a_table():
+    assert TABLE.only("lanes", (1, 2)) == replace(TABLE, rows=TABLE.rows[1:])
+
+
 def test_as_text_it_has_columns_and_an_origin():
     assert str(TABLE).splitlines() == [
         "level           cycles  lanes",

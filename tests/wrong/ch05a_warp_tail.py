@@ -30,6 +30,12 @@ WRONG = [
         says="barriers",
     ),
     Wrong(
+        "the block's barrier where only one warp comes",
+        [(WARP, "__syncthreads();  // all lanes of warp 0")],
+        kind="barrier-divergence",
+        line="__syncthreads();  // all lanes",
+    ),
+    Wrong(
         "calls for half of the warp",
         [(WARP, "__syncwarp(0x0000ffffu);  // all lanes of warp 0")],
         kind="warp-mask",
