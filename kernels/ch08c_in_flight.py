@@ -57,7 +57,7 @@ exercise = Exercise(
         Case("others", any_kernels(100), launch, visible=False),
     ),
     hints=(
-        "Work in warps. What does one warp take of the 16384 registers of its part, and how many whole warps does a part hold? A block needs w of the four parts' warps.",
-        "by_regs = 4 * (16384 / per_warp) / w with per_warp rounded up to 256; by_shared = 228 KB / (shared + 1 KB, rounded up to 128). Also: 64 / w, and 32 blocks.",
+        "Work in warps. How many of the 16384 registers of its part does one warp take, so how many whole warps does each of the four parts hold?",
+        "by_regs = 4 * (16384 / per_warp) / w with per_warp rounded up to 256; by_shared = 228 KB / (shared + 1 KB, rounded up). Then 64 / w, and 32.",
     ),
 )

@@ -35,8 +35,8 @@ def tile_walk(rows: int, cols: int, inner: int, tile: int, block: tuple[int, int
     canvas.text(edge, top + down * cell + 20, f"In step {step} of 0 .. {steps - 1} the block reads the two orange tiles,", "ink")
     canvas.text(edge, top + down * cell + 36, "and adds their product to its tile of C.", "ink")
     return canvas.picture(
-        f"Matrices of tiles of {tile} x {tile}, B above C, A left of C. Block ({block[0]}, {block[1]}) makes one tile of C from a row of {steps} tiles of A and "
-        f"a column of {steps} tiles of B; in step {step} it reads tile {step} of each."
+        f"Matrices of tiles of {tile} x {tile}, B above C, A left of C. Block ({block[0]}, {block[1]}) makes one tile of C from a row of {steps} tiles of A "
+        f"and a column of {steps} tiles of B; in step {step} it reads tile {step} of each."
     )
 
 

@@ -16,7 +16,10 @@ WRONG = [
     Wrong(
         "reads the floats of b anew for each row",
         [
-            ("for (int i = 0; i < 4; ++i) {\n                sum[i][0]", "#pragma unroll 1\n            for (int i = 0; i < 4; ++i) {\n                sum[i][0]"),
+            (
+                "for (int i = 0; i < 4; ++i) {\n                sum[i][0]",
+                "#pragma unroll 1\n            for (int i = 0; i < 4; ++i) {\n                sum[i][0]",
+            ),
             ("mine[i] * c4.x;", "mine[i] * ((volatile float*)&b[k][x])[0];"),
         ],
         kind="over-budget",

@@ -1,0 +1,18 @@
+// Each thread adds up elements of x in `rounds` rounds; in every round, the
+// threads together read the whole of x once.
+//
+// grid:   n / 128 blocks      block: 128 threads
+// x:      float32 (n), read `rounds` times; n a multiple of 128
+// y:      float32 (n), written
+extern "C" __global__ void read_again(const float* x, float* y, int n,
+                                      int rounds) {
+    const int i = blockIdx.x * 128 + threadIdx.x;   // 0 .. n - 1
+    int k = i;                          // my element of this round
+    float sum = 0.0f;
+    for (int r = 0; r < rounds; ++r) {
+        sum += x[k];
+        k += 128;                       // the next block's element, in the end
+        if (k >= n) k -= n;             // ... the first block's
+    }
+    y[i] = sum;
+}
