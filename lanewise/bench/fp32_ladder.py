@@ -1,0 +1,173 @@
+"""FlashAttention in float32 without tensor cores, rung by rung, beside PyTorch's float32 attention; results/<gpu>.json, table fp32_ladder.
+
+One run for all: the same tensors (random, 16,384 tokens, heads · d = 2048), each kernel timed alternately with PyTorch's memory-efficient attention
+(A B B A, after a warm-up), the median of the ratios with its 95 % interval. Outputs start poisoned and are compared with float64 in the same run.
+FLOP/s by 4·heads·Nq·Nk·d, for causal masks by the pairs that aren't masked. PyTorch's is_causal is top-left aligned, ours bottom-right: equal for Nq = Nk.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import math
+import platform
+import statistics
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lanewise import results
+from lanewise.names import find_course
+
+COMMAND = "python -m lanewise.bench.fp32_ladder"
+TOKENS, WIDTH, D = 16384, 2048, 64
+PAIRS = 50
+RAGGED = ((1, 1), (65, 130), (130, 70), (200, 70), (333, 333))
+
+
+class Rung:
+    """A kernel of the course as a function of (q, k, v, o, lse, causal), CuPy arrays of shape (heads, N, 64)."""
+
+    def __init__(self, key: str, entry: str, rows: int, shared: int, takes_causal: bool):
+        from lanewise.cp import real_cupy
+
+        self.cp = real_cupy()
+        source = (find_course().root / "kernels" / f"{key}.cu").read_text(encoding="utf-8")
+        self.key, self.rows, self.shared, self.takes_causal = key, rows, shared, takes_causal
+        self.kernel = self.cp.RawKernel(source, entry, options=("-arch=sm_90a",) if self.cp.cuda.Device().compute_capability == "90" else ())
+        if shared > 48 * 1024:
+            self.kernel.max_dynamic_shared_size_bytes = shared
+
+    def __call__(self, q, k, v, o, lse, causal: bool) -> None:
+        heads, nq, _ = q.shape
+        last = np.int32(causal) if self.takes_causal else np.uintp(0)
+        args = (q, k, v, o, lse, np.int32(nq), np.int32(k.shape[1]), np.float32(1 / math.sqrt(D)), last)
+        self.kernel((-(-nq // self.rows), heads), (128,), args, shared_mem=self.shared)
+
+
+def rungs() -> list[Rung]:
+    return [Rung("ch12_flash_forward", "flash_forward", 32, 0, False), Rung("ch12_flash_registers", "flash_registers", 128, 107520, True)]
+
+
+def torch_attention(backend: str, q, k, v, causal: bool) -> Callable[[], Any]:
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.nn.functional import scaled_dot_product_attention
+
+    batched = [torch.from_dlpack(x)[None] for x in (q, k, v)]
+    chosen = {"math": SDPBackend.MATH, "efficient": SDPBackend.EFFICIENT_ATTENTION}[backend]
+
+    def call():
+        with sdpa_kernel(chosen):
+            return scaled_dot_product_attention(*batched, is_causal=causal)
+
+    return call
+
+
+def error(cp, rung: Rung, heads: int, nq: int, nk: int, causal: bool) -> float:
+    """Largest relative error (norm of a head) against float64, on a poisoned output; NaN if anything is not a number."""
+    rng = cp.random.default_rng(nq + nk)
+    q, k, v = (rng.standard_normal((heads, n, D), dtype=cp.float32) for n in (nq, nk, nk))
+    o, lse = cp.full((heads, nq, D), cp.nan, cp.float32), cp.full((heads, nq), cp.nan, cp.float32)
+    rung(q, k, v, o, lse, causal)
+    s = q.astype("f8") @ k.astype("f8").transpose(0, 2, 1) / math.sqrt(D)
+    if causal:
+        s = cp.where(cp.arange(nk) <= cp.arange(nq)[:, None] + nk - nq, s, -cp.inf)
+    top = s.max(axis=-1, keepdims=True)
+    top = cp.where(cp.isinf(top), 0, top)
+    p = cp.exp(s - top)
+    total = p.sum(axis=-1, keepdims=True)
+    right = cp.where(total > 0, p @ v.astype("f8") / cp.where(total > 0, total, 1), 0)
+    difference = cp.sqrt(((o.astype("f8") - right) ** 2).sum(axis=(1, 2)))
+    scale = cp.sqrt((right**2).sum(axis=(1, 2)))
+    return float((difference / cp.where(scale > 0, scale, 1)).max())
+
+
+def milliseconds(cp, call: Callable[[], Any]) -> float:
+    start, end = cp.cuda.Event(), cp.cuda.Event()
+    start.record()
+    call()
+    end.record()
+    end.synchronize()
+    return cp.cuda.get_elapsed_time(start, end)
+
+
+def interval(ratios: list[float]) -> tuple[float, float]:
+    """95 % interval of the median, by order statistics."""
+    ordered, n = sorted(ratios), len(ratios)
+    reach = 0.98 * math.sqrt(n)
+    return ordered[max(0, math.floor(n / 2 - reach))], ordered[min(n - 1, math.ceil(n / 2 + reach) - 1)]
+
+
+def measure(sizes: Sequence[int]) -> list[results.Row]:
+    from lanewise.cp import real_cupy
+
+    cp = real_cupy()
+    rows: list[results.Row] = []
+    for rung in rungs():
+        for nq, nk in RAGGED:
+            for causal in (False, True) if rung.takes_causal else (False,):
+                if not error(cp, rung, 2, nq, nk, causal) <= 1e-5:
+                    raise AssertionError(f"{rung.key} is wrong for Nq = {nq}, Nk = {nk}, causal = {causal}")
+    for n in sizes:
+        heads = TOKENS // n * WIDTH // D
+        rng = cp.random.default_rng(n)
+        q, k, v = (rng.standard_normal((heads, n, D), dtype=cp.float32) for _ in range(3))
+        o, lse = cp.empty_like(q), cp.empty((heads, n), cp.float32)
+        for causal in (False, True):
+            pairs = n * (n + 1) // 2 if causal else n * n
+            work = 4 * heads * pairs * D
+            base = torch_attention("efficient", q, k, v, causal)
+            others: list[tuple[str, Callable[[], Any]]] = [("PyTorch math", torch_attention("math", q, k, v, causal))] if n <= 4096 else []
+            others += [(r.key, functools.partial(r, q, k, v, o, lse, causal)) for r in rungs() if r.takes_causal or not causal]
+            base_times: list[float] = []
+            for name, call in others:
+                for _ in range(3):
+                    base(), call()
+                count = PAIRS if name.startswith("ch") else 10
+                mine, theirs = [], []
+                for turn in range(count):
+                    first, second = (call, base) if turn % 2 == 0 else (base, call)
+                    a, b = milliseconds(cp, first), milliseconds(cp, second)
+                    x, y = (a, b) if turn % 2 == 0 else (b, a)
+                    mine.append(x)
+                    theirs.append(y)
+                base_times += theirs
+                ratios = [y / x for x, y in zip(mine, theirs, strict=True)]
+                low, high = interval(ratios)
+                rows.append(
+                    {"kernel": name, "N": n, "heads": heads, "causal": causal, "ms": statistics.median(mine), "TFLOPs": work / statistics.median(mine) / 1e9,
+                     "of_efficient": statistics.median(ratios), "low": low, "high": high}
+                )  # fmt: skip
+            ms = statistics.median(base_times)
+            shape = {"N": n, "heads": heads, "causal": causal}
+            rows.append({"kernel": "PyTorch efficient", **shape, "ms": ms, "TFLOPs": work / ms / 1e9, "of_efficient": 1.0, "low": 1.0, "high": 1.0})
+            cp.get_default_memory_pool().free_all_blocks()
+    return rows
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default="512,1024,2048,4096,8192,16384", help="sequence lengths, separated by commas")
+    parser.add_argument("--out", default="", help="another file instead of results/<gpu>.json")
+    options = parser.parse_args(argv)
+    import torch
+
+    from lanewise.bench.memory_levels import driver_version
+    from lanewise.cp import real_cupy
+
+    cp = real_cupy()
+    rows = [{key: round(x, 4) if isinstance(x, float) else x for key, x in row.items()} for row in measure([int(n) for n in options.sizes.split(",")])]
+    device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    versions = {"cupy": cp.__version__, "torch": torch.__version__, "numpy": np.__version__, "python": platform.python_version()}
+    table = results.Table("fp32_ladder", device, driver_version(), date.today().isoformat(), COMMAND, versions, rows)
+    results.write(table, Path(options.out) if options.out else results.path_for(device))
+    print(table)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
