@@ -81,6 +81,8 @@ class Batch:
                 break
             g = self._next()
             if g is None:
+                if self._freed():
+                    continue
                 if any(x.idle == machine.stores and x.waits in _READY for x in self.groups):
                     self.spun = machine.stores
                     return False
@@ -385,7 +387,7 @@ class Batch:
             self._release(id, count)
             return next_pc
         if g.whole and count in (None, self.T) and len(self.groups) == 1 and not self.arrived:
-            self._completed(None, 1, (g.code.number, g.pc))
+            self._completed(None, self.B, (g.code.number, g.pc))
             if slot is not None:
                 g.regs[slot] = self._reduced([g], how, [predicate])[0]
             return next_pc
@@ -434,9 +436,11 @@ class Batch:
         if not done.any():
             return False
         if not done.all():
-            if any(not g.waits for g in self.groups):
+            if any(not g.waits and g.idle != self.machine.stores for g in self.groups):
                 return False
             self.split(done)
+            return self._release(id, count)
+        if self._parted_by_place(waiting):
             return self._release(id, count)
         values = self._reduced(waiting, waiting[0].held.how, [g.held.predicate for g in waiting]) if waiting[0].held.slot is not None else [None] * len(waiting)
         everyone = count is None or bool((need >= self._alive()).all())
@@ -448,14 +452,34 @@ class Batch:
                 g.regs[g.held.slot] = value
             g.pc, g.waits, g.held = g.held.next_pc, "", None
         self.arrived.pop(id, None)
-        self._completed(None if everyone else waiting, 1, site)
+        if everyone:
+            self.last_pc[self.exited] = -1  # who left before this barrier isn't missed at later ones
+        met = np.zeros(self.B, bool)
+        for g in waiting:
+            met[slice(None) if g.cols is None else g.cols] = True
+        self._completed(None if everyone else waiting, int(met.sum()), site)
+        return True
+
+    def _parted_by_place(self, waiting: list[Group]) -> bool:
+        """Blocks that wait at different barriers part, so that each barrier is dealt with for its own blocks; whether there were any."""
+        places = {place: 1 << k for k, place in enumerate({(g.code.number, g.pc): None for g in waiting})}
+        if len(places) == 1:
+            return False
+        here = [0] * self.B
+        for g in waiting:
+            for column in range(self.B) if g.cols is None else set(g.cols.tolist()):
+                here[column] |= places[g.code.number, g.pc]
+        alike = np.array([x == here[0] for x in here])
+        if alike.all():
+            return False
+        self.split(alike)
         return True
 
     def _completed(self, members: list[Group] | None, barriers: int, site: tuple[int, int] | None = None) -> None:
-        """A barrier stands behind us: of the whole block, or of `members` only."""
-        self.machine.barriers += barriers * self.B
+        """A barrier stands behind us: of the whole block, or of `members` only; `barriers` blocks were at it."""
+        self.machine.barriers += barriers
         if site is not None:
-            self.machine.barrier_sites[site] = self.machine.barrier_sites.get(site, 0) + self.B
+            self.machine.barrier_sites[site] = self.machine.barrier_sites.get(site, 0) + barriers
         self.time += 1
         if members is None:
             self.last_sync = self.time
@@ -508,11 +532,21 @@ class Batch:
             return [one] * len(groups)
         return [value[None, :] if g.cols is None else value[g.cols][:, None] for g in groups]
 
-    def _stuck(self) -> None:
-        """Nobody can run: release what has become complete, wake warp waiters with a report, or report the deadlock."""
+    def _freed(self) -> bool:
+        """Let those go on whose barrier, or warp operation, waits only for threads that have left the kernel meanwhile."""
+        if any(g.waits == "barrier" and self._release(g.held.id, g.held.count) for g in self.groups):
+            return True
         for g in self.groups:
-            if g.waits == "barrier" and self._release(g.held.id, g.held.count):
-                return
+            if g.waits == "warp":
+                mask = g.code.mask(g.pc)
+                if self._missing(g, mask if mask.__class__ is int else mask(g))[0] is None:
+                    self.machine.faults.missing_lanes(g)
+                    g.waits = "forced"
+                    return True
+        return False
+
+    def _stuck(self) -> None:
+        """Nobody can run, and no barrier is complete: wake warp waiters with a report, or report the deadlock."""
         waiters = [g for g in self.groups if g.waits == "warp"]
         if waiters:
             for g in waiters:

@@ -86,6 +86,7 @@ class Writer:
     names: int = 0
     returned: bool = False  # some thread may have left: no more warp-wide instructions
     budget: int = 40  # statements left
+    uniform_loops: int = 0  # loops around us that all threads of a block run together
 
     def line(self, c: str, py: str) -> None:
         self.c.append("  " * self.depth + c)
@@ -274,7 +275,9 @@ class Writer:
     def uniform_loop(self, level: int, uniform: bool) -> None:
         j, k = self.name("j"), self.random.randrange(2, 5)
         self.line(f"unsigned {j}n = (bid + A[bid % {SIZE}u]) % {k}u;", f"{j}n = (bid + A[bid % {SIZE}] & M) % {k}")
+        self.uniform_loops += 1
         self.block((f"for (unsigned {j} = 0; {j} < {j}n; ++{j})", f"for {j} in range({j}n)"), self.random.randrange(1, 4), level - 1, True)
+        self.uniform_loops -= 1
 
     def drain(self, level: int, uniform: bool) -> None:
         """A loop that runs until a value is used up."""
@@ -309,7 +312,8 @@ class Writer:
         self.line(f"if ({c}) {word};", f"if {py}: {word}")
 
     def leave(self, level: int, uniform: bool) -> None:
-        if self.random.random() < 0.7:
+        # not in a loop around a barrier: turns that were unrolled share one way out, which then seems to lie behind the barrier
+        if self.random.random() < 0.7 or self.uniform_loops:
             return
         c, py = self.condition()
         self.returned = True

@@ -270,26 +270,30 @@ class Faults:
             return f"__{mode}_sync"
         return names.get(i.opcode, ".".join((i.opcode, *i.modifiers[:1])))
 
-    def _mask_and_active(self, g: Group) -> tuple[int, int]:
+    def _mask_and_active(self, g: Group, lane: int) -> tuple[int, int]:
+        """The member mask of a lane of the group (irregular groups: its number there; regular ones: of thread number `lane` in the first block), and who of its warp is here."""
         mask = g.code.mask(g.pc)
         mask = mask if mask.__class__ is int else mask(g)
         mask = mask.full() if mask.__class__ is Split else mask
-        first = mask if mask.__class__ is int else int(mask[0, 0])
-        warp = g.rows[0] >> 5
-        here = g.rows[(g.rows >> 5 == warp) & (g.cols == g.cols[0] if g.cols is not None else True)]
-        return first, int(sum(1 << int(r & 31) for r in here))
+        named = mask if mask.__class__ is int else int(mask[lane if mask.shape[0] > 1 else 0, 0])
+        here = g.rows[(g.rows >> 5 == g.rows[lane] >> 5) & (g.cols == g.cols[lane] if g.cols is not None else True)]
+        return named, int(sum(1 << int(r & 31) for r in here))
 
     def missing_lanes(self, g: Group) -> None:
         if not self.machine.check:
             return
-        thread, block = self.lane(g, 0)
-        mask, active = self._mask_and_active(g)
-        self.add(explain.warp_mask(line=self.pc_line(g), thread=thread, block=block, operation=self.warp_operation(g, g.pc), mask=mask, active=active, count=1))
+        warps = g.rows >> 5 if g.cols is None else (g.rows >> 5) * g.batch.B + g.cols
+        for lane in np.unique(warps, return_index=True)[1].tolist():
+            mask, active = self._mask_and_active(g, lane)
+            if mask & ~active:
+                thread, block = self.lane(g, lane if g.cols is not None else lane * g.batch.B)
+                self.add(explain.warp_mask(line=self.pc_line(g), thread=thread, block=block, operation=self.warp_operation(g, g.pc), mask=mask, active=active, count=1))
+                return
 
     def outside_mask(self, g: Group, pc: int, mask, outside: ndarray) -> None:
         index = int(np.flatnonzero(outside.ravel())[0])
         thread, block = self.lane(g, index)
-        value, active = self._mask_and_active(g)
+        value, active = self._mask_and_active(g, index if g.cols is not None else index // g.batch.B)
         self.add(
             explain.warp_mask(
                 line=self.pc_line(g), thread=thread, block=block, operation=self.warp_operation(g, pc), mask=value, active=active,
@@ -319,12 +323,12 @@ class Faults:
         g = waiting[0]
         code, pc = (g.frames[0].code, g.frames[0].pc) if g.frames else (g.code, g.pc)
         behind = code.graph.behind(pc) - (frozenset() if g.frames else {pc})
-        skipped = batch.exited & np.isin(batch.last_pc, list(behind))  # they ran code behind the barrier and have gone
+        skipped = batch.exited & np.isin(batch.last_pc, list(behind)) & ~batch.exited.all(axis=0)  # they ran code behind the barrier and have gone
         if skipped.any():
             column = int(np.flatnonzero(skipped.any(axis=0))[0])
             self.add(
                 explain.barrier_divergence(
-                    lines=[self.pc_line(waiting[0])], threads=[sorted({int(r) for g in waiting for r in g.rows})], block=self.block(int(batch.ids[column])),
+                    lines=[self.pc_line(waiting[0])], threads=[sorted({int(r) for g in waiting for r in (g.rows if g.cols is None else g.rows[g.cols == column])})], block=self.block(int(batch.ids[column])),
                     thread=self.thread(int(waiting[0].rows[0])), left=np.flatnonzero(skipped[:, column]).tolist(),
                 )
             )  # fmt: skip
