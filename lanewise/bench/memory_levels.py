@@ -33,7 +33,7 @@ __device__ long long nanoseconds() { long long c; asm volatile("mov.u64 %0, %%gl
 #define TIMED(STEP) \
     for (int k = 0; k < warm; ++k) { STEP; } \
     const long long n0 = nanoseconds(), c0 = cycles(); \
-    _Pragma("unroll 16") for (int k = 0; k < steps; ++k) { STEP; } \
+    _Pragma("unroll 64") for (int k = 0; k < steps; ++k) { STEP; } \
     const long long c1 = cycles(), n1 = nanoseconds(); \
     if (threadIdx.x == 0) { took[0] = c1 - c0; took[1] = n1 - n0; }
 

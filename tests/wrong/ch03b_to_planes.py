@@ -11,7 +11,12 @@ WRONG = [
     ),
     Wrong(
         "stores structs again",
-        [("plane[0 * n + i]", "plane[4 * i]"), ("plane[1 * n + i]", "plane[4 * i + 1]"), ("plane[2 * n + i]", "plane[4 * i + 2]"), ("plane[3 * n + i]", "plane[4 * i + 3]")],
+        [
+            ("plane[0 * n + i]", "plane[4 * i]"),
+            ("plane[1 * n + i]", "plane[4 * i + 1]"),
+            ("plane[2 * n + i]", "plane[4 * i + 2]"),
+            ("plane[3 * n + i]", "plane[4 * i + 3]"),
+        ],
         kind="wrong-values",
         says="plane[0, 1]",
     ),

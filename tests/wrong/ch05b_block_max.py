@@ -49,10 +49,13 @@ WRONG = [
     ),
     Wrong(
         "a shuffle inside the loop over columns",
-        [(
-            "        sum += expf(row[c] - top);\n    }",
-            "        sum += expf(row[c] - top);\n        sum += __shfl_down_sync(0xffffffffu, sum, 16);\n    }",
-        ), ("for (int step = 16; step > 0; step /= 2) {\n        sum", "for (int step = 8; step > 0; step /= 2) {\n        sum")],
+        [
+            (
+                "        sum += expf(row[c] - top);\n    }",
+                "        sum += expf(row[c] - top);\n        sum += __shfl_down_sync(0xffffffffu, sum, 16);\n    }",
+            ),
+            ("for (int step = 16; step > 0; step /= 2) {\n        sum", "for (int step = 8; step > 0; step /= 2) {\n        sum"),
+        ],
         kind="wrong-values",
         says="l[",
     ),
