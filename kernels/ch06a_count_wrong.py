@@ -49,6 +49,9 @@ exercise = Exercise(
     budget=Budget("n = 1024, many wrong", "32 warps, one atomicAdd each", atomics=32),
     hints=(
         "`NaN > limit` is false, and so is `NaN <= limit`: ask for what is right, and negate that. And what is the limit where infinity is wanted?",
-        "Right: a == b, or both isnan, or fabsf(a - b) <= limit with a finite b. All 32 lanes come to `__ballot_sync(0xffffffffu, wrong)`; lane 0 adds `__popc` of it.",
+        (
+            "Right: a == b, or both isnan, or fabsf(a - b) <= limit with a finite b. All 32 lanes come to "
+            "`__ballot_sync(0xffffffffu, wrong)`; lane 0 adds `__popc` of it."
+        ),
     ),
 )

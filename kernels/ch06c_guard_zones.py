@@ -6,7 +6,10 @@ POISON = 0x7FA5A5A5
 
 
 def data(n, unwritten=(), strayed=(), values=()):
-    """buffer: 32 + n + 32 float32; counts: (2) int32. `unwritten` are elements of the output, `strayed` (word of the buffer, bits), `values` (element, float)."""
+    """buffer: 32 + n + 32 float32; counts: (2) int32.
+
+    `unwritten` are elements of the output, `strayed` (word of the buffer, bits), `values` (element, float).
+    """
 
     def make(rng):
         words = np.full(64 + n, POISON, dtype=np.uint32)
@@ -46,7 +49,10 @@ exercise = Exercise(
         Case("others", data(200, (0, 199), [(0, 0), (31, 1), (232, 2), (263, 3)]), launch, visible=False),
     ),
     hints=(
-        "Poison is a NaN, and no comparison of floats finds one: NaN == NaN is false. Compare the bits. And what is wrong about a guard zone's word: to be poison, or not to be?",
+        (
+            "Poison is a NaN, and no comparison of floats finds one: NaN == NaN is false. Compare the bits. And "
+            "what is wrong about a guard zone's word: to be poison, or not to be?"
+        ),
         "`__float_as_uint(buffer[i]) == poison`. Then counts[0] where output && poisoned, counts[1] where !output && !poisoned, each by atomicAdd.",
     ),
 )

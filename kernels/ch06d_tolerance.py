@@ -60,7 +60,13 @@ exercise = Exercise(
         Case("others", data(0, 1, 250, scale=1e3, spoil=[(2, without_last)]), launch, visible=False),
     ),
     hints=(
-        "What does 1e-5 mean for numbers of size 1e-6, and for 300 numbers of size 1e6? The contract's head has the formula. In which type must the exact sum be added up?",
-        "Two double sums, of x[k] and of its absolute value; limit = (end - start) * 0x1p-24 * size. Write `error <= limit`, which is false for NaN, and not `!(error > limit)`.",
+        (
+            "What does 1e-5 mean for numbers of size 1e-6, and for 300 numbers of size 1e6? The contract's head has "
+            "the formula. In which type must the exact sum be added up?"
+        ),
+        (
+            "Two double sums, of x[k] and of its absolute value; limit = (end - start) * 0x1p-24 * size. Write "
+            "`error <= limit`, which is false for NaN, and not `!(error > limit)`."
+        ),
     ),
 )

@@ -37,7 +37,13 @@ exercise = Exercise(
     ),
     budget_share=1.0,
     hints=(
-        "The loop over `piece` fetches the same tile of B four times. Which loop must go inside which, so that all four rows of a thread use it while it is there?",
-        "Four sums, `float sum[4] = {}`: in each step fill 32 rows of a and of b (four each), then for each k add to all four, and store four after the last step.",
+        (
+            "The loop over `piece` fetches the same tile of B four times. Which loop must go inside which, so that "
+            "all four rows of a thread use it while it is there?"
+        ),
+        (
+            "Four sums, `float sum[4] = {}`: in each step fill 32 rows of a and of b (four each), then for each k "
+            "add to all four, and store four after the last step."
+        ),
     ),
 )

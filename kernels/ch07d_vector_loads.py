@@ -38,6 +38,9 @@ exercise = Exercise(
     budget_share=1.0,
     hints=(
         "A tile has 256 float4, a block 256 threads. Thread t takes float4 number q = t % 8 of row r = t / 8. Where does it lie in A, counted in floats?",
-        "`a[r][q] = *(const float4*)(A + row * inner + start + 4 * q);`, the same for B, and one float4 store for C. The starts are multiples of 16 bytes. Why?",
+        (
+            "`a[r][q] = *(const float4*)(A + row * inner + start + 4 * q);`, the same for B, and one float4 store "
+            "for C. The starts are multiples of 16 bytes. Why?"
+        ),
     ),
 )

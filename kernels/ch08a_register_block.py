@@ -35,7 +35,13 @@ exercise = Exercise(
         Budget("one block, inner 32", "8 warps, four rows", global_store_requests=8 * 4),
     ),
     hints=(
-        "Column k of A's piece is row k of a. Which four floats of it belong to your rows, which four of b's row k to your columns? Read them once, use them 16 times.",
-        "`*(const float4*)&a[k][y]` and `*(const float4*)&b[k][x]`; then sum[i][j] += (float i of the first) * (float j of the second). Write each row as a float4.",
+        (
+            "Column k of A's piece is row k of a. Which four floats of it belong to your rows, which four of b's "
+            "row k to your columns? Read them once, use them 16 times."
+        ),
+        (
+            "`*(const float4*)&a[k][y]` and `*(const float4*)&b[k][x]`; then sum[i][j] += (float i of the first) * "
+            "(float j of the second). Write each row as a float4."
+        ),
     ),
 )

@@ -34,7 +34,10 @@ exercise = Exercise(
     ),
     budget=Budget("one full block, inner 16", "8 warps, 2 steps of 8 k, at most 8 floats a lane for 16 products", shared_load_requests=8 * 2 * 8 * 8),
     hints=(
-        "Look at cols = 7 and the thread with x = 4: its columns are 4, 5, 6 and 7. What does the guard know about column 7, and whose element lies at row * 7 + 7?",
+        (
+            "Look at cols = 7 and the thread with x = 4: its columns are 4, 5, 6 and 7. What does the guard know "
+            "about column 7, and whose element lies at row * 7 + 7?"
+        ),
         "Ask for each of the 16 elements: `if (row < rows && col < cols)` inside both loops, with row = top + y + i and col = left + x + j.",
     ),
 )
