@@ -35,7 +35,7 @@ class Table:
 
     def __str__(self) -> str:
         heads = list(self.rows[0]) if self.rows else []
-        cells = [[head.replace("_", " ") for head in heads], *([_show(row[head]) for head in heads] for row in self.rows)]
+        cells = [[head.replace("gb_s", "GB/s").replace("_", " ") for head in heads], *([_show(row[head]) for head in heads] for row in self.rows)]
         widths = [max(len(line[i]) for line in cells) for i in range(len(heads))]
         words = [bool(self.rows) and isinstance(self.rows[0][head], str) for head in heads]
         lines = ["  ".join(cell.ljust(w) if left else cell.rjust(w) for cell, w, left in zip(line, widths, words, strict=True)).rstrip() for line in cells]

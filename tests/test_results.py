@@ -53,6 +53,10 @@ def test_as_text_it_has_columns_and_an_origin():
     ]
 
 
+def test_heads_are_words_and_units():
+    assert str(replace(TABLE, rows=[{"moved_gb_s": 1.0, "sectors_a_request": 4}])).splitlines()[0] == "moved GB/s  sectors a request"
+
+
 def test_the_file_is_named_after_the_gpu():
     assert results.path_for("NVIDIA H200").name == results.path_for("h200").name == "h200.json"
     assert results.path_for("NVIDIA A100-SXM4-80GB").name == "a100-sxm4-80gb.json"
