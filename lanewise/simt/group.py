@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .values import UNSIGNED, Split, f32, f64, ndarray, same
+from .shapes import flatten, join_values, take_columns, take_rows
+from .values import ndarray
 
 if TYPE_CHECKING:
     from .batch import Batch
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 class Group:
     __slots__ = (
         "batch", "rows", "cols", "n", "pc", "regs", "frames", "code", "whole", "origin", "turn", "waits", "steps", "held", "came_from",
-        "_cache", "nwarps", "nlanes", "taint", "pending", "ran", "idle",
+        "_cache", "nwarps", "nlanes", "taint", "ran", "idle",
     )  # fmt: skip
 
     def __init__(self, batch: Batch, rows: ndarray, cols: ndarray | None, pc: int, regs: list, code):
@@ -34,7 +35,6 @@ class Group:
         self.ran = 0  # pick of the batch at which it last ran
         self.idle = -1  # machine.stores at which it was found to spin: see progress
         self.taint: dict | None = None  # slot → lanes whose value came from a lane that isn't there
-        self.pending = None  # asynchronous copies in flight
         self.resized()
 
     def resized(self) -> None:
@@ -127,8 +127,6 @@ class Group:
         child.origin, child.turn, child.steps, child.came_from, child.ran = self.origin, self.turn, self.steps, self.came_from, self.ran
         if self.taint:
             child.taint = {slot: take_rows(v, index) for slot, v in self.taint.items()}
-        if self.pending is not None:
-            child.pending = self.pending.taken(index)
         return child
 
     def columns(self, batch: Batch, keep: ndarray) -> Group | None:
@@ -151,8 +149,6 @@ class Group:
         child.turn, child.steps, child.came_from, child.ran = self.turn, self.steps, self.came_from, self.ran
         if self.taint:
             child.taint = {slot: pick(v) for slot, v in self.taint.items()}
-        if self.pending is not None:
-            child.pending = self.pending.columns(keep)
         return child
 
     def flattened(self) -> Group:
@@ -167,8 +163,6 @@ class Group:
         child.origin, child.turn, child.steps, child.came_from, child.ran = self.rows, self.turn, self.steps, self.came_from, self.ran
         if self.taint:
             child.taint = {slot: flat(v) for slot, v in self.taint.items()}
-        if self.pending is not None:
-            child.pending = self.pending.flattened(n, B)
         return child
 
     def regular(self) -> Group:
@@ -187,8 +181,6 @@ class Group:
         child.waits, child.held = self.waits, self.held and self.held.map(fold)
         if self.taint:
             child.taint = {slot: fold(v) for slot, v in self.taint.items()}
-        if self.pending is not None:
-            child.pending = self.pending.folded(order, B)
         return child
 
     # ------------------------------------------------------------------ meeting
@@ -226,8 +218,6 @@ class Group:
         if a.taint or b.taint:
             ta, tb = a.taint or {}, b.taint or {}
             child.taint = {slot: join(ta.get(slot, False), tb.get(slot, False), "pred") for slot in ta.keys() | tb.keys()}
-        if a.pending is not None or b.pending is not None:
-            child.pending = (a.pending or b.pending).merged(a, b, order)
         if cols is not None:
             for parent in (a, b):
                 if parent.origin is not None and (child.origin is None or len(parent.origin) > len(child.origin)):
@@ -255,9 +245,6 @@ class Frame:
         return Frame(self.code, self.pc, regs, self.results, self.stack)
 
 
-# ---------------------------------------------------------------------- values of other shapes
-
-
 def _pick(regs: list, live, f) -> list:
     if live is None:
         return [None if v is None else f(v) for v in regs]
@@ -267,87 +254,3 @@ def _pick(regs: list, live, f) -> list:
         if v is not None:
             out[slot] = f(v)
     return out
-
-
-def scalar(v: ndarray):
-    """A (1, 1) array as the uniform value it is."""
-    if v.dtype.kind == "f":
-        return v[0, 0]
-    return v.item()
-
-
-def take_rows(v, index):
-    if v.__class__ is ndarray:
-        if v.shape[0] > 1:
-            v = v[index]
-            return scalar(v) if v.shape == (1, 1) else v
-        return v
-    if v.__class__ is Split and v.t.shape[0] > 1:
-        return v.taken(index)
-    return v
-
-
-def take_columns(v, keep):
-    if v.__class__ is ndarray:
-        if v.shape[1] > 1:
-            v = v[:, keep]
-            return scalar(v) if v.shape == (1, 1) else v
-        return v
-    if v.__class__ is Split:
-        b = v.b[:, keep] if v.b.shape[1] > 1 else v.b
-        if b.shape[1] == 1:  # one block left: a plain array
-            return Split(v.t, b, v.width).full()
-        return Split(v.t, b, v.width)
-    return v
-
-
-def flatten(v, n: int, B: int):
-    if v.__class__ is Split:
-        v = v.full()
-    if v.__class__ is ndarray and v.shape != (1, 1):
-        return np.broadcast_to(v, (n, B)).reshape(-1, 1)
-    return v
-
-
-def _spread(v, n: int, B: int, type: str) -> ndarray:
-    """`v` as an array of n rows."""
-    if v.__class__ is Split:
-        v = v.full()
-    if v.__class__ is ndarray:
-        return v if v.shape[0] == n else np.broadcast_to(v, (n, v.shape[1]))
-    if v is None:
-        v = 0
-    return np.full((n, 1), v, dtype_of(type))
-
-
-def dtype_of(type: str):
-    """The dtype of a register: pred, f32, f64, b16, b32 or b64."""
-    if type == "pred":
-        return np.bool_
-    if type == "f32":
-        return f32
-    if type == "f64":
-        return f64
-    return UNSIGNED[int(type[1:])]
-
-
-def join_values(x, y, nx: int, ny: int, B: int, type: str, order):
-    """The values of nx lanes above those of ny lanes, put in order."""
-    if x is None:  # undefined on this path, so any value will do: a uniform one stays uniform
-        x = 0 if y.__class__ in (ndarray, Split) else y
-    if y is None:
-        y = 0 if x.__class__ in (ndarray, Split) else x
-    if same(x, y):
-        return x
-    if x.__class__ is Split and y.__class__ is Split and (x.b is y.b or np.array_equal(x.b, y.b)):
-        tx = x.t if len(x.t) == nx else np.broadcast_to(x.t, (nx, 1))
-        ty = y.t if len(y.t) == ny else np.broadcast_to(y.t, (ny, 1))
-        t = np.concatenate([tx, ty])
-        return Split(t if order is None else t[order], x.b, x.width)
-    if x.__class__ is ndarray and y.__class__ is ndarray and x.shape[0] == 1 and y.shape == x.shape and nx > 1 and ny > 1 and (x == y).all():
-        return x
-    ax, ay = _spread(x, nx, B, type), _spread(y, ny, B, type)
-    if ax.shape[1] != ay.shape[1]:
-        ax, ay = (np.broadcast_to(a, (len(a), B)) for a in (ax, ay))
-    out = np.concatenate([ax, ay])
-    return out if order is None else out[order]

@@ -12,8 +12,8 @@ from . import checks
 from .batch import Batch
 from .group import Group
 from .memory import MIDDLE, RANGE, SHARED_BASE, Allocation, GlobalMemory, LocalMemory
-from .progress import COUNTED, LAUNCH, PATIENCE, counts_towards_a_bound
 from .program import Code, Placed, Program
+from .progress import COUNTED, LAUNCH, PATIENCE, counts_towards_a_bound
 from .runtime import BUILT_IN, PRINT_LIMIT, call_built_in
 from .values import f32, f64, i64, ndarray, u8, u16, u32, u64
 

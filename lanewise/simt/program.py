@@ -163,7 +163,7 @@ class ParamEmitter(Emitter):
 
 @dataclass(slots=True)
 class Patterns:
-    """What launches with one number of threads have found out about addresses; the next launch starts with it. See access and checks.shared."""
+    """What launches with one number of threads have found out about addresses; the next launch starts with it. See global_access, shared_access and checks.shared."""
 
     rows: dict[bytes, int] = field(default_factory=dict)
     sectors: dict = field(default_factory=dict)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import access, explain
+from .. import access, explain, shared_access
 from ..values import full, ndarray
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Watched:
         """A copy is issued. It may write from now on: what others did to these words since the last barrier is not ordered before it."""
         batch = self.batch
         g = copy.group(batch)
-        p = access.shared_pattern(batch.machine, g, copy.address, copy.size)
+        p = shared_access.shared_pattern(batch.machine, g, copy.address, copy.size)
         if p is not None:
             self.write(g, copy.iid, p, copy.size, copy.words, 4)
         else:
@@ -50,12 +50,12 @@ class Watched:
         self._mark(copy, 0)
 
     def _lanes(self, g: Group, copy: Copy) -> tuple[ndarray, ndarray]:
-        return access._lanes_of(g, copy.address), np.broadcast_to(g.block_columns, g.shape).ravel()
+        return access.lanes_of(g, copy.address), np.broadcast_to(g.block_columns, g.shape).ravel()
 
     def _mark(self, copy: Copy, serial: int) -> None:
         batch = self.batch
         g = copy.group(batch)
-        p = access.shared_pattern(batch.machine, g, copy.address, copy.size)
+        p = shared_access.shared_pattern(batch.machine, g, copy.address, copy.size)
         if p is not None:
             self.flight[self.check._range_of(p, copy.size)] = serial
             return

@@ -11,8 +11,8 @@ from .. import c_types, explain
 from ..demangle import demangle
 from ..finding import Finding
 from ..memory import RANGE, Allocation
-from ..words import who
 from ..values import Split, i64, ndarray, signed
+from ..words import who
 
 if TYPE_CHECKING:
     from ..group import Group

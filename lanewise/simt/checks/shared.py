@@ -19,9 +19,9 @@ from ..values import i64, ndarray
 from .races import ATOMIC, SITE_MASK, SITE_SHIFT, TIME_MASK, TIME_SHIFT, WHO, ordered_in_block, reads_and_writes, unpack
 
 if TYPE_CHECKING:
-    from ..access import SharedPattern
     from ..batch import Batch
     from ..group import Group
+    from ..shared_access import SharedPattern
 
 
 class SharedCheck:

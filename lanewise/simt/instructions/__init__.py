@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from . import control, convert, floating, integer, memory, warp
+from . import bits, control, convert, floating, integer, memory, warp
 
 _FLOAT = {"f32", "f64"}
 _HALF = {"f16", "f16x2", "bf16", "bf16x2"}
@@ -31,7 +31,7 @@ def _by_type(floats: Callable | None, ints: Callable | None, halves: str = "emit
 
 EMIT: dict[str, Callable] = {}
 NAMES: dict[str, Any] = {}
-for _family in (integer, floating, convert, memory, control, warp):
+for _family in (integer, bits, floating, convert, memory, control, warp):
     EMIT |= _family.EMIT
     NAMES |= _family.NAMES
 EMIT |= {
@@ -40,11 +40,11 @@ EMIT |= {
     "mul": _by_type(floating.emit_two, integer.emit_mul),
     "mad": _by_type(floating.emit_fma, lambda e, i: integer.emit_madc(e, i) if "cc" in i.modifiers else integer.emit_mul(e, i)),
     "fma": _by_type(floating.emit_fma, None),
-    "div": _by_type(floating.emit_div, integer._two("DIVI")),
-    "min": _by_type(floating.emit_min, integer._two("MINI")),
-    "max": _by_type(floating.emit_min, integer._two("MAXI")),
+    "div": _by_type(floating.emit_div, integer.two("DIVI")),
+    "min": _by_type(floating.emit_min, integer.two("MINI")),
+    "max": _by_type(floating.emit_min, integer.two("MAXI")),
     "neg": _by_type(floating.emit_one, lambda e, i: e.define(i.operands[0], i.modifiers[-1], f"SUB{i.modifiers[-1][1:]}(0,{e.use(i.operands[1], i.modifiers[-1])})")),
-    "abs": _by_type(floating.emit_one, integer._one("ABSI")),
+    "abs": _by_type(floating.emit_one, integer.one("ABSI")),
     "ex2": _by_type(floating.emit_one, None),
     "tanh": _by_type(floating.emit_one, None),
 }

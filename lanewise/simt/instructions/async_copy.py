@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import access
+from .. import global_access, shared_access
 from ..checks.async_copy import Watched
 from ..codegen import Emitter
-from ..group import Group, flatten, take_columns, take_rows
+from ..group import Group
 from ..ptx import Imm, Instruction
+from ..shapes import flatten, take_columns, take_rows
 from ..values import full, i64, ndarray, u32
 from .hopper import LATER
 from .memory import address_text, pick, put_back, sub
@@ -147,18 +148,18 @@ class Copies:
         batch = self.batch
         if batch.machine.check:
             batch.shared_check.end(copy)
-        access.store_shared(copy.group(batch), copy.iid, copy.address, copy.words, u32, 4)
+        shared_access.store_shared(copy.group(batch), copy.iid, copy.address, copy.words, u32, 4)
 
 
 def _inside(g, iid: int, address, size: int) -> ndarray | None:
     """Lanes whose destination is in bounds and aligned (the others are reported); None: all of them."""
     m = g.batch.machine
-    p = access.shared_pattern(m, g, address, size)
+    p = shared_access.shared_pattern(m, g, address, size)
     if p is not None and p.aligned:
         low, high = m.shared_extent(iid, p.low)
         if low <= p.low and p.high + size <= high:
             return None
-    return access.each_shared(g, iid, address, size, "write")[0]
+    return shared_access.each_shared(g, iid, address, size, "write")[0]
 
 
 # ------------------------------------------------------------------------------------------------ what generated code calls
@@ -197,9 +198,9 @@ def _words(g, iid: int, source, size: int, amount: int) -> tuple:
     if amount == 0:
         return (0,) * count
     if amount == size:
-        got = access.load_global(g, iid, source, u32, 4, count)
+        got = global_access.load_global(g, iid, source, u32, 4, count)
         return (got,) if count == 1 else tuple(got)
-    got = access.load_global(g, iid, source, np.uint8, 1, amount)
+    got = global_access.load_global(g, iid, source, np.uint8, 1, amount)
     parts = [got] if amount == 1 else got
     words: list = [0] * count
     for j, x in enumerate(parts):

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import access
+from .. import access, global_access, local_access, shared_access
 from ..codegen import Emitter, vector, width_of
 from ..fpmode import flushed
-from ..group import scalar
 from ..memory import LOCAL_WINDOW, POISON, RANGE, SHARED_WINDOW, Allocation, address_bounds, place
 from ..ptx import Instruction, Reg
+from ..shapes import scalar
 from ..values import SIGNED, UNSIGNED, add64, f32, f64, full, i64, ndarray, u16, u32, u64
 from .memory import address_text, define_where, space_of
 from .read_modify_write import NEW, update
@@ -56,7 +56,7 @@ def atomic(g, iid: int, address, operands: tuple, o: Operation):
         return _in_window(g, iid, window, address, operands, o)
     m = g.batch.machine
     a = m.memory.ranges.get(window)
-    if a is None or lo < a.base or hi + o.total > a.end or a.space != "global" or not access._aligned(address, o.total):
+    if a is None or lo < a.base or hi + o.total > a.end or a.space != "global" or not access.aligned(address, o.total):
         return _lanes_apart(g, iid, address, operands, o)
     return _global(g, iid, a, address, operands, o)
 
@@ -70,12 +70,12 @@ def _in_window(g, iid: int, window: int, address, operands: tuple, o: Operation)
 def _lanes_apart(g, iid: int, address, operands: tuple, o: Operation):
     """Addresses that aren't all good places of one allocation: what can't be done is reported, the rest done."""
     m = g.batch.machine
-    lanes, groups = access._sort_out(m, g, iid, address, o.total, "atomic")
+    lanes, groups = global_access.sort_out(m, g, iid, address, o.total, "atomic")
     bits = UNSIGNED[8 * o.size]
     seen = [np.full(len(lanes), POISON[o.size], bits) for _ in range(o.items)]
     flat = [[_every_lane(g, x) for x in operand] for operand in operands]
     for a, index, offsets in groups:
-        sub = access._lanes_group(g, index)
+        sub = access.lanes_group(g, index)
         mine = tuple(tuple(x if np.ndim(x) == 0 else x[index][:, None] for x in operand) for operand in flat)
         window = a.__class__ is int
         there = (offsets if window else offsets + a.base).view(u64)[:, None]
@@ -173,9 +173,9 @@ def _global(g, iid: int, a: Allocation, address, operands: tuple, o: Operation):
     where = place(a.base, address, o.size)
     counts = m.counts[iid]
     requests, sectors = counts
-    access._count_global(m, g, iid, a, address, o.total, "read_sectors")
+    global_access.count_global(m, g, iid, a, address, o.total, "read_sectors")
     counts[:] = requests, sectors
-    access._count_global(m, g, iid, a, address, o.total, "write_sectors")
+    global_access.count_global(m, g, iid, a, address, o.total, "write_sectors")
     m.atomic_sectors += counts[1] - sectors
     if m.check:
         if a.unset is not None:
@@ -199,15 +199,15 @@ def _global(g, iid: int, a: Allocation, address, operands: tuple, o: Operation):
 def _shared(g, iid: int, address, operands: tuple, o: Operation):
     batch = g.batch
     m = batch.machine
-    p = access.shared_pattern(m, g, address, o.total)
+    p = shared_access.shared_pattern(m, g, address, o.total)
     if p is not None:
         low, high = m.shared_extent(iid, p.low)
         if p.low >= low and p.high + o.total <= high and p.aligned:
             if m.check:
                 batch.shared_check.atomic(g, iid, p, o.total, o.reads)
             return _in_shared(g, iid, p.offsets, operands, o)
-    lanes, offsets, columns = access.each_shared(g, iid, address, o.total, "atomic")
-    who = g if lanes is None else access._lanes_group(g, lanes)
+    lanes, offsets, columns = shared_access.each_shared(g, iid, address, o.total, "atomic")
+    who = g if lanes is None else access.lanes_group(g, lanes)
     if len(offsets) and m.check:
         batch.shared_check.atomic_each(who, iid, offsets, columns, o.total, o.reads)
     if lanes is None:
@@ -263,18 +263,18 @@ def _double_words(g, words: ndarray, low, operands: tuple, j: int, o: Operation)
 def _local(g, iid: int, address, operands: tuple, o: Operation):
     """Local memory belongs to one thread: a load and a store."""
     raw = UNSIGNED[8 * o.size]
-    old = access.load_local(g, iid, address, raw, o.size, o.items)
+    old = local_access.load_local(g, iid, address, raw, o.size, o.items)
     old = [old] if o.items == 1 else old
     new = []
     for j, bits in enumerate(old):
         cells = np.array(np.broadcast_to(np.asarray(bits, raw), g.shape)).ravel()
         index = np.arange(len(cells)) * (2 if o.packed else 1)
         flat = tuple((_every_lane(g, operand[j]),) for operand in operands)
-        one = access._lanes_group(g, np.arange(len(cells))) if g.cols is None else g
+        one = access.lanes_group(g, np.arange(len(cells))) if g.cols is None else g
         in_order = _in_order(one, index[:, None])
         _apply(one, cells.view(u16 if o.packed else o.dtype), in_order, tuple((x if np.ndim(x) == 0 else x[:, None],) for (x,) in flat), 0, o)
         new.append(cells.reshape(g.shape))
-    access.store_local(g, iid, address, tuple(new), raw, o.size)
+    local_access.store_local(g, iid, address, tuple(new), raw, o.size)
     return (
         [x.view(o.dtype) if x.__class__ is ndarray and o.dtype in (f32, f64) else _operand(x, o.dtype, o.size) if o.dtype in (f32, f64) else x for x in old]
         if o.wanted

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import access
+from .. import shared_access
 from ..codegen import Emitter, vector
-from ..group import Group, take_rows
+from ..group import Group
 from ..memory import RANGE, SHARED_WINDOW
 from ..ptx import Instruction
+from ..shapes import take_rows
 from ..values import add64, ndarray, u32
 from .fragments import by_warp, ordered, to_lanes
 from .memory import address_text, define_where, space_of
@@ -53,7 +54,7 @@ def load_matrices(g, iid: int, address, count: int, transposed: bool, generic: b
     lanes = 8 * count
     who, index = suppliers(g, lanes)
     address = take_rows(address, index) if who is not g else address
-    words = access.load_shared(who, iid, _own_window(address) if generic else address, u32, 4, 4, rows=True)
+    words = shared_access.load_shared(who, iid, _own_window(address) if generic else address, u32, 4, 4, rows=True)
     columns = max(x.shape[1] if x.__class__ is ndarray else 1 for x in words)
     w = warps(g)
     if ordered(g):
@@ -92,7 +93,7 @@ def store_matrices(g, iid: int, address, registers: tuple, transposed: bool, gen
         words = tuple(np.ascontiguousarray(rows[:, :, j]).reshape(who.n, -1) for j in range(4))
     else:
         words = tuple(rows[w.warp[index], w.lanes[index], j] for j in range(4))
-    access.store_shared(who, iid, _own_window(address) if generic else address, words, u32, 4)
+    shared_access.store_shared(who, iid, _own_window(address) if generic else address, words, u32, 4)
 
 
 def transpose_matrix(g, x):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import access
+from .. import access, global_access, local_access, shared_access
 from ..codegen import Emitter, vector, width_of
-from ..group import Group, take_rows
+from ..group import Group
 from ..ptx import Address, Instruction, Symbol
+from ..shapes import take_rows
 from ..values import UNSIGNED, Split, f32, f64, ndarray, u8, u16, u32, u64
 
 DTYPE = {"f32": f32, "f64": f64}
@@ -51,7 +52,7 @@ def sub(g, p):
         child = Group(g.batch, g.rows[index], None, g.pc, [], g.code)
     else:
         index = np.flatnonzero(np.broadcast_to(p, g.shape).ravel())
-        child = access._lanes_group(g, index)
+        child = access.lanes_group(g, index)
     child.frames = g.frames
     return child, index
 
@@ -86,8 +87,8 @@ def put_back(g, child, x, index, old):
 
 
 NAMES = {
-    "LDG": access.load_global, "STG": access.store_global, "LDS": access.load_shared, "STS": access.store_shared, "LDL": access.load_local, "STL": access.store_local,
-    "LD": access.load_generic, "ST": access.store_generic, "SUB": sub, "PICK": pick, "PUT": put_back,
+    "LDG": global_access.load_global, "STG": global_access.store_global, "LDS": shared_access.load_shared, "STS": shared_access.store_shared, "LDL": local_access.load_local, "STL": local_access.store_local,
+    "LD": global_access.load_generic, "ST": global_access.store_generic, "SUB": sub, "PICK": pick, "PUT": put_back,
     "U8": u8, "U16": u16, "U32": u32, "U64": u64, "FP32": f32, "FP64": f64,
 }  # fmt: skip
 _NAME = {u8: "U8", u16: "U16", u32: "U32", u64: "U64", f32: "FP32", f64: "FP64"}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import access
+from .. import global_access, shared_access
 from ..codegen import Emitter, vector, width_of
 from ..ptx import Address, Instruction, Reg
 from ..values import add32, add64, f16, f32, f64, full, i64, ndarray, u16, u32, u64
@@ -134,8 +134,8 @@ def _register(type: str) -> str:
 
 # ------------------------------------------------------------------------------------------------ wmma.load and wmma.store
 
-_LOAD: dict[str, Callable] = {"global": access.load_global, "shared": access.load_shared, "generic": access.load_generic}
-_STORE: dict[str, Callable] = {"global": access.store_global, "shared": access.store_shared, "generic": access.store_generic}
+_LOAD: dict[str, Callable] = {"global": global_access.load_global, "shared": shared_access.load_shared, "generic": global_access.load_generic}
+_STORE: dict[str, Callable] = {"global": global_access.store_global, "shared": shared_access.store_shared, "generic": global_access.store_generic}
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..codegen import Emitter
 from ..ptx import Instruction, Vector
-from ..values import i64, ndarray, u32
 from ..values import full as _full
+from ..values import i64, ndarray, u32
 
 
 class Warps:
