@@ -25,7 +25,7 @@ def roofline(
         raise ValueError("a roofline's axes are logarithmic: pass a slope, a peak and points above 0.")
     ridge = peak / slope
     xs = [ridge, *(x for _, x, _ in points)]
-    low, high = math.floor(math.log2(min(xs))) - 1, math.ceil(math.log2(max(xs))) + 1
+    low, high = math.floor(math.log2(min(xs))) - 1, math.ceil(math.log2(max(xs))) + 2
     bottom = math.floor(math.log2(min(slope * 2**low, peak, *(y for _, _, y in points if y is not None))))
     top = math.ceil(math.log2(peak)) + 1
     canvas, left, ceiling, wide, high_px = _Canvas(), 78, 40, 520, 260
@@ -52,9 +52,7 @@ def roofline(
         y = roof if reached is None else reached
         px, py = at(x, y)
         canvas.parts.append(f"<circle class='{'soft' if reached is None else 'warm'}' cx='{_n(px)}' cy='{_n(py)}' r='6'/>")
-        words_right = px < left + 0.65 * wide
-        label = f"{name}: {'at most ' if reached is None else ''}{_number(y)}"
-        canvas.text(px + 10 if words_right else px - 4, py + 18, label, "ink" if words_right else "ink end")
+        canvas.text(px + 8, py + 18, f"{name}: {'at most ' if reached is None else ''}{_number(y)}")
         words.append(f"{name}: {_number(x)} {across}, {'at most ' if reached is None else ''}{_number(y)} {up} ({100 * y / peak:.0f} % of the peak)")
     return canvas.picture(
         f"{title + ': ' if title else ''}the roof rises by {_number(slope)} for each of {across} up to {_number(peak)} {up}. {'; '.join(words)}."
