@@ -1,0 +1,96 @@
+import numpy as np
+
+from lanewise.exercise import Budget, Case, Example, Launch, ceil_div
+
+T, d = 32, 64
+
+
+def attention(Q, K, V, scale, causal):
+    """P, O, LSE in float64. Query heads that lie together share a key head; causal: query i sees keys up to i + Nk - Nq."""
+    Nq, Nk, group = Q.shape[2], K.shape[2], Q.shape[1] // K.shape[1]
+    S = scale * Q @ K.repeat(group, axis=1).swapaxes(2, 3)
+    S = np.where(np.tri(Nq, Nk, Nk - Nq if causal else Nk, dtype=bool), S, -np.inf)
+    m = np.maximum(S.max(axis=-1, keepdims=True), -1e300)  # finite where a query sees no key
+    E = np.exp(S - m)
+    total = E.sum(axis=-1, keepdims=True)
+    P = E / np.where(total > 0, total, 1)
+    with np.errstate(divide="ignore"):
+        return P, P @ V.repeat(group, axis=1), (m + np.log(total))[..., 0]
+
+
+def data(batch, heads, kv_heads, Nq, Nk, causal=False, spread=1.0, pass_dq=True):
+    """Q, dO, dQ: (batch, heads, Nq, 64), K, V, dK, dV: (batch, kv_heads, Nk, 64), LSE, delta: (batch, heads, Nq), float32; dQ is 0, or null."""
+
+    def make(rng):
+        Q, dO = rng.standard_normal((2, batch, heads, Nq, d)).astype(np.float32)
+        K, V = rng.standard_normal((2, batch, kv_heads, Nk, d)).astype(np.float32)
+        Q *= np.float32(spread)
+        _, O, LSE = attention(*(a.astype(np.float64) for a in (Q, K, V)), d**-0.5, causal)  # noqa: E741
+        return {
+            "Q": Q,
+            "K": K,
+            "V": V,
+            "dO": dO,
+            "LSE": LSE.astype(np.float32),
+            "delta": (O * dO).sum(axis=-1).astype(np.float32),
+            "dQ": np.zeros_like(Q) if pass_dq else np.uintp(0),
+            "dK": np.empty_like(K),
+            "dV": np.empty_like(V),
+            "Nq": np.int32(Nq),
+            "Nk": np.int32(Nk),
+            "heads": np.int32(heads),
+            "kv_heads": np.int32(kv_heads),
+            "scale": np.float32(d**-0.5),
+            "causal": np.int32(causal),
+        }
+
+    return make
+
+
+def launch(data):
+    batch, kv_heads, Nk, _ = data["dK"].shape
+    return Launch((ceil_div(Nk, T), kv_heads, batch), 4 * T, "Q K V dO LSE delta dQ dK dV Nq Nk heads kv_heads scale causal")
+
+
+def reference(data):
+    """dQ (where it is asked for), dK and dV in float64, from Q, K, V and dO alone."""
+    Q, K, V, dO = (data[name].astype(np.float64) for name in ("Q", "K", "V", "dO"))
+    scale, group = float(data["scale"]), Q.shape[1] // K.shape[1]
+    P, O, _ = attention(Q, K, V, scale, bool(data["causal"]))  # noqa: E741
+    dP = dO @ V.repeat(group, axis=1).swapaxes(2, 3)
+    dS = P * (dP - (O * dO).sum(axis=-1, keepdims=True))
+
+    def collected(W, X):
+        """W^T X of each query head, added up over the heads that share a key head."""
+        each = W.swapaxes(2, 3) @ X
+        return each.reshape(*K.shape[:2], group, *K.shape[2:]).sum(axis=2)
+
+    answer = {"dK": scale * collected(dS, Q), "dV": collected(P, dO)}
+    return answer | ({"dQ": scale * dS @ K.repeat(group, axis=1)} if data["dQ"].ndim else {})
+
+
+def asked_bytes(heads, Nq, Nk):
+    """Bytes asked of global memory without dQ: K and V read once, dK and dV written; Q, dO, LSE and delta read by every block of keys."""
+    return 4 * heads * (4 * Nk * d + ceil_div(Nk, T) * Nq * (2 * d + 2))
+
+
+example = Example(
+    title="FlashAttention backward, float32, one block for 32 keys",
+    reference=reference,
+    updates=("dQ",),
+    rtol=2e-5,
+    atol=2e-5,  # scores of size 1 to 100, off by 6e-8 of that, pass through exp
+    cases=(
+        Case("one query, one key", data(1, 1, 1, 1, 1), launch),
+        Case("full tiles, 2 heads", data(1, 2, 2, 64, 96, pass_dq=False), launch),
+        Case("one short of a tile, one more than a tile", data(1, 1, 1, 31, 33), launch),
+        Case("2 sequences, 4 query heads on 2 key heads, causal", data(2, 4, 2, 20, 40, causal=True), launch),
+        Case("causal, more queries than keys", data(1, 2, 1, 45, 33, causal=True), launch),
+        Case("scores far apart", data(1, 1, 1, 32, 40, spread=10.0), launch),
+    ),
+    budget=Budget(
+        "full tiles, 2 heads",
+        "K and V once, Q, dO, LSE and delta once for each 32 keys, dK and dV written",
+        global_bytes=asked_bytes(2, 64, 96),
+    ),
+)
