@@ -11,7 +11,7 @@
 // dK, dV: float32 (batch, kv_heads, Nk, 64), written
 // dQ:    null, or float32 (batch, heads, Nq, 64), 0 before the launch: each
 //        block adds its part, so the order of additions varies
-// causal: 0: every query sees every key; else query i sees keys 0 .. i + Nk - Nq
+// causal: 0: every query sees every key; 1: query i sees 0 .. i + Nk - Nq
 constexpr int d = 64;         // length of a query, key or value
 constexpr int T = 32;         // keys of a block, queries of a tile
 constexpr int row4 = d / 4;   // float4 in a row: 16
@@ -111,21 +111,25 @@ extern "C" __global__ void __launch_bounds__(threads) flash_backward(
                 }
             }
 
-            // And r is a query again: my keys' part of its dQ.
-            if (dQ != nullptr && row < Nq) {
-                float4 q_sum[mine4] = {};
+            // What my keys give to dQ of the tile's queries: a warp has 8 of
+            // them, a lane every 32nd column, so that lanes add to neighbours.
+            if (dQ != nullptr) {
+                const int top = threadIdx.x / 32 * 8;
+                float q_sum[8][d / 32] = {};
                 for (int j = 0; j < T; ++j) {
-                    const float ds = dSs[r][j];
-                    for (int u = 0; u < mine4; ++u) {
-                        add4(q_sum[u], ds, Ks[j][4 * u + part]);
+                    const float* k = (const float*)Ks[j] + lane;
+                    for (int i = 0; i < 8; ++i) {
+                        const float ds = dSs[top + i][j];
+                        for (int u = 0; u < d / 32; ++u) {
+                            q_sum[i][u] += ds * k[32 * u];
+                        }
                     }
                 }
-                float* out = dQ + (head * Nq + row) * d + 4 * part;
-                for (int u = 0; u < mine4; ++u) {
-                    atomicAdd(out + 16 * u, scale * q_sum[u].x);
-                    atomicAdd(out + 16 * u + 1, scale * q_sum[u].y);
-                    atomicAdd(out + 16 * u + 2, scale * q_sum[u].z);
-                    atomicAdd(out + 16 * u + 3, scale * q_sum[u].w);
+                for (int i = 0; i < 8 && start + top + i < Nq; ++i) {
+                    float* out = dQ + (head * Nq + start + top + i) * d + lane;
+                    for (int u = 0; u < d / 32; ++u) {
+                        atomicAdd(out + 32 * u, scale * q_sum[i][u]);
+                    }
                 }
             }
             __syncthreads();  // all are done with this tile of queries

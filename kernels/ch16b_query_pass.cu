@@ -8,7 +8,7 @@
 // LSE:   float32 (batch, heads, Nq), read; -infinity where no key is seen
 // delta: float32 (batch, heads, Nq), written
 // dQ:    float32 (batch, heads, Nq, 64), written
-// causal: 0: every query sees every key; else query i sees keys 0 .. i + Nk - Nq
+// causal: 0: every query sees every key; 1: query i sees 0 .. i + Nk - Nq
 extern "C" __global__ void query_pass(const float* Q, const float* K,
                                       const float* V, const float* O,
                                       const float* dO, const float* LSE,
@@ -65,7 +65,7 @@ extern "C" __global__ void query_pass(const float* Q, const float* K,
         dSs[y][x] = row < Nq && key < Nk ? dp - dlt : 0.0f;
         __syncthreads();  // dSs is filled
 
-        // TODO (3 lines): add the keys' part of dQ
+        // TODO (4 lines): add the keys' part of dQ
         for (int u = 0; u < 4; ++u) q_sum[u] += dSs[y][x];
         __syncthreads();  // all are done with these 16 keys
     }

@@ -8,7 +8,7 @@
 // LSE:   float32 (batch, heads, Nq), read; -infinity where no key is seen
 // delta: float32 (batch, heads, Nq), written
 // dQ:    float32 (batch, heads, Nq, 64), written
-// causal: 0: every query sees every key; else query i sees keys 0 .. i + Nk - Nq
+// causal: 0: every query sees every key; 1: query i sees 0 .. i + Nk - Nq
 extern "C" __global__ void query_pass(const float* Q, const float* K,
                                       const float* V, const float* O,
                                       const float* dO, const float* LSE,
@@ -73,7 +73,8 @@ extern "C" __global__ void query_pass(const float* Q, const float* K,
 
         //@solution add the keys' part of dQ
         for (int k = 0; k < T; ++k) {
-            for (int u = 0; u < 4; ++u) q_sum[u] += dSs[y][k] * Ks[k][x + T * u];
+            const float ds = dSs[y][k];
+            for (int u = 0; u < 4; ++u) q_sum[u] += ds * Ks[k][x + T * u];
         }
         //@stub
         //@ for (int u = 0; u < 4; ++u) q_sum[u] += dSs[y][x];

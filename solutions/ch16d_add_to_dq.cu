@@ -50,7 +50,8 @@ extern "C" __global__ void add_to_dq(const float* Q, const float* K,
         // Query i, columns x + 16 u: what these 16 keys give.
         float q_sum[4] = {};
         for (int k = 0; k < T; ++k) {
-            for (int u = 0; u < 4; ++u) q_sum[u] += dSs[y][k] * Ks[k][x + T * u];
+            const float ds = dSs[y][k];
+            for (int u = 0; u < 4; ++u) q_sum[u] += ds * Ks[k][x + T * u];
         }
         // Excluded: queries past the end.
         if (i < Nq) {

@@ -8,7 +8,7 @@ WRONG = [
     Wrong("forgets delta", [("p * (dp - dlt)", "p * dp")], kind="wrong-values", says="dQ"),
     Wrong("the sum over a quarter of a row", [("dlt += row < Nq ? O", "if (c < T) dlt += row < Nq ? O")], kind="wrong-values", says="delta"),
     Wrong("without the scale", [("= scale * q_sum[u];", "= q_sum[u];")], kind="wrong-values", says="8 times"),
-    Wrong("V for K", [("dSs[y][k] * Ks[k]", "dSs[y][k] * Vs[k]")], kind="wrong-values", says="dQ"),
+    Wrong("V for K", [("ds * Ks[k]", "ds * Vs[k]")], kind="wrong-values", says="dQ"),
     Wrong("the wrong key head", [("blockIdx.y / group;", "blockIdx.y % kv_heads;")], kind="wrong-values", says="4 query heads on 2 key heads"),
     Wrong("the first barrier missing", [("        __syncthreads();  // all four tiles are filled\n", "")], kind="race"),
     Wrong("the last barrier missing", [("        __syncthreads();  // all are done with these 16 keys\n", "")], kind="race"),

@@ -23,6 +23,5 @@ WRONG = [
         says="atomics",
     ),
     Wrong("the first barrier missing", [("        __syncthreads();  // all four tiles are filled\n", "")], kind="race"),
-    Wrong("the second barrier missing", [("        __syncthreads();  // dSs is filled
-", "")], kind="race"),
+    Wrong("the second barrier missing", [("        __syncthreads();  // dSs is filled, and all are done with Qs and dOs\n", "")], kind="race"),
 ]
