@@ -13,12 +13,12 @@ import numpy as np
 
 from .blocks import writes
 from .errors import Unsupported
-from .ptx import Imm, Instruction, Operand, Reg, Special, Symbol, Vector
+from .ptx import Address, Imm, Instruction, Operand, Reg, Special, Symbol, Vector
 from .values import MASK
 
 if TYPE_CHECKING:
     from .blocks import Block
-    from .program import Code
+    from .code import Code
 
 _WIDTH = re.compile(r"[a-z]+(\d+)(x2)?")
 
@@ -50,6 +50,7 @@ class Emitter:
         self.temporaries = 0
         self.instruction: Instruction | None = None
         self.index = block.start
+        self.marked = False  # see text
 
     # ------------------------------------------------------------------ reading operands
 
@@ -105,10 +106,19 @@ class Emitter:
                 return "True" if operand.value else "False"
             return str(operand.value & MASK[max(width_of(type), 8)])
         if isinstance(operand, Special):
-            return self.code.program.special(self, operand.name, type)
+            return self.special(operand.name)
         if isinstance(operand, Symbol):
             return self.symbol(operand)
         raise self.unsupported(f"operand {operand}")
+
+    def special(self, name: str) -> str:
+        """A special register: %tid.x, %clock …"""
+        name = name.lstrip("%")
+        if name == "WARP_SZ":
+            return "32"
+        if name in ("clock", "clock_hi", "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi"):
+            return f"CLOCK(g,{name!r})"
+        return f"g.special({name!r})"
 
     def symbol(self, symbol: Symbol) -> str:
         """The address of a variable."""
@@ -142,7 +152,7 @@ class Emitter:
         slot = self.slot(operand.name)
         if predicate is not None:
             p = self.use(predicate, "pred")
-            if slot in self.loaded or slot in self.written or operand.name in self.block.live_in or self._may_be_set(operand.name):
+            if slot in self.loaded or slot in self.written or operand.name in self.block.live_in:
                 old = self.variable(operand.name)
             else:
                 old = self.zero(operand.type)
@@ -154,8 +164,27 @@ class Emitter:
         self.written.add(slot)
         self.lines.append(f"r{slot}={expression}")
 
-    def _may_be_set(self, name: str) -> bool:
-        return name in self.block.live_in
+    def define_param(self, address: Address, type: str, sources: tuple) -> None:
+        """Store to a parameter of a call: it lives in a slot, like a register."""
+        assert isinstance(address.base, Symbol)
+        for j, source in enumerate(sources):
+            slot = self.code.param_slot(address.base.name, address.base.offset + address.offset + j * width_of(type) // 8)
+            held = self.code.slot_types[slot]
+            value = self.use(source, type if width_of(type) >= 16 else "b16")
+            if class_of(type) != class_of(held):
+                value = {"f32": f"F32({value})", "f64": f"F64({value})"}.get(held) or f"B{width_of(held)}({value})"
+            self.loaded.add(slot)
+            self.written.add(slot)
+            self.lines.append(f"r{slot}={value}")
+
+    def taint_result(self, operand, source, mode: str, b: str, c: str) -> None:
+        """After a shuffle: the machine marks the result where it came from an absent lane; earlier marks move with their values."""
+        if operand is None:
+            return
+        slot = self.slot(operand.name)
+        if self.marked and hasattr(source, "name"):
+            self.lines.append(f"TSHFL(g,{slot},{self.slot(source.name)},{mode!r},{b},{c})")
+        self.lines.append(f"if g.batch.machine.fresh_taint is not None: TAINT(g,{slot})")
 
     def zero(self, type: str) -> str:
         return {"pred": "False", "f32": "ZERO32", "f64": "ZERO64"}.get(type, "0")
@@ -193,7 +222,7 @@ class Emitter:
         return self.code.program.add_site(self.code, self.index, kind, part)
 
     def masked(self) -> tuple[str, str]:
-        """For instructions with effects: (group expression, index expression) under the predicate. Opens an `if`; close with `end_masked`."""
+        """For instructions with effects: (group expression, index expression) of the lanes for which the predicate holds; the group may be None."""
         assert self.instruction is not None
         predicate = self.instruction.predicate
         if predicate is None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from .access import RAW, SHIFT, aligned, lanes_group, lanes_of
+from .arithmetic import add64
 from .local_access import load_local, store_local
 from .memory import LOCAL_WINDOW, POISON, RANGE, SHARED_WINDOW, Allocation, Where, address_bounds, place
 from .patterns import sectors_of_full_warps, sectors_per_warp
 from .shared_access import load_shared, store_shared
-from .values import Split, add64, i64, ndarray, u64
+from .values import Split, i64, ndarray, u64
 
 
 def load_global(g, iid: int, address, dtype, size: int, vector: int, counted: bool = True, volatile: bool = False):

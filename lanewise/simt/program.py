@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from . import ptx
-from .blocks import Block, Graph, build
+from .blocks import build
 from .checks.wrapping import watched_products
-from .codegen import Emitter, class_of, width_of
+from .code import Code, Placed, Site, number_params, plain_type
+from .codegen import width_of
 from .guesses import guessing_loads
-from .joined import Joined, joined_accesses
+from .joined import joined_accesses
 from .memory import GUARD, SHARED_BASE
 from .progress import cost
-from .ptx import Address, Function, Instruction, Module, Symbol
+from .ptx import Function, Module
 
 MOST_PATTERNS = 50_000
 _FUNCTIONS = 0x6100 << 40  # addresses of device functions
@@ -28,137 +26,6 @@ _ARITHMETIC = frozenset("add sub mul fma mad div rcp sqrt rsqrt ex2 lg2 sin cos 
 def function_address(module: Module, name: str) -> int:
     """A device function's address, for pointers to functions."""
     return _FUNCTIONS + 16 * (list(module.functions).index(name) + 1)
-
-
-@dataclass(slots=True)
-class Site:
-    """One memory instruction. `origin`: the variable or parameter its address comes from, as far as the PTX shows."""
-
-    number: int
-    kind: str  # "ld.global", "st.shared", "atom.global" …
-    instruction: Instruction
-    origin: str | None
-    function: str
-    joined: Joined | None = None
-
-    @property
-    def line(self) -> int | None:
-        return self.instruction.line or None
-
-
-@dataclass(slots=True)
-class Placed:
-    """A shared or local variable and where it lies."""
-
-    name: str
-    offset: int
-    size: int
-    extern: bool = False
-
-
-@dataclass(eq=False)
-class Code:
-    """One function, compiled block by block as execution reaches it."""
-
-    program: Program
-    function: Function
-    graph: Graph
-    slot_types: list[str]
-    entry_params: frozenset[str]
-    locals: dict[str, Placed]
-    local_size: int
-    number: int
-    runs: list[Callable | None] = field(default_factory=list)
-    masks: list[Any] = field(default_factory=list)
-    costs: list[tuple[int, int]] = field(default_factory=list)  # see progress.cost
-    texts: dict[int, tuple[str, dict[str, Any]]] = field(default_factory=dict)
-    params: dict[tuple[str, int], int] = field(default_factory=dict)
-    tainted_runs: dict[int, Callable] = field(default_factory=dict)
-    products: dict[int, str | None] = field(default_factory=dict)  # see checks.wrapping
-    guesses: frozenset[int] = frozenset()  # see guesses.guessing_loads
-    joined: dict[int, Joined] = field(default_factory=dict)  # see joined.joined_accesses
-
-    @property
-    def blocks(self) -> list[Block]:
-        return self.graph.blocks
-
-    def param_slot(self, name: str, offset: int) -> int:
-        return self.params[name, offset]
-
-    def address_of(self, name: str) -> tuple[str, int] | None:
-        """(space, address) of a variable or function."""
-        if name in self.locals:
-            return "local", self.locals[name].offset
-        return self.program.address_of(name)
-
-    def run(self, pc: int) -> Callable:
-        """The Python function of block `pc`."""
-        got = self.runs[pc]
-        if got is None:
-            got = self.runs[pc] = self._made(pc, False)
-        return got
-
-    def tainted(self, pc: int) -> Callable:
-        """The version of block `pc` that follows values from absent lanes."""
-        got = self.tainted_runs.get(pc)
-        if got is None:
-            got = self.tainted_runs[pc] = self._made(pc, True)
-        return got
-
-    def translate(self) -> None:
-        """Write the Python text of every block; it is compiled when first reached. Raises Unsupported."""
-        for pc in range(len(self.blocks)):
-            if pc not in self.texts:
-                self.texts[pc] = ParamEmitter(self, self.blocks[pc]).text()
-
-    def _made(self, pc: int, marked: bool) -> Callable:
-        text, constants = self.texts[pc] if not marked and pc in self.texts else ParamEmitter(self, self.blocks[pc]).text(marked)
-        scope = {**self.program.scope, **constants}
-        exec(compile(text, f"<{self.function.name} block {pc}>", "exec"), scope)
-        return scope[f"block_{pc}"]
-
-    def mask(self, pc: int):
-        """What the member mask of a warp-wide block is: an int, or a function of the group."""
-        got = self.masks[pc]
-        if got is None:
-            from .instructions.warp import mask_operand
-
-            instruction = self.blocks[pc].instructions[0]
-            operand = mask_operand(instruction)
-            if operand is None:
-                got = 0xFFFFFFFF
-            elif isinstance(operand, ptx.Imm):
-                got = operand.value & 0xFFFFFFFF
-            else:
-                slot = self.graph.slots[operand.name]
-                got = lambda g: g.regs[slot]  # noqa: E731
-            self.masks[pc] = got
-        return got
-
-
-class ParamEmitter(Emitter):
-    """Parameters of calls live in slots, like registers."""
-
-    def define_param(self, address: Address, type: str, sources: tuple) -> None:
-        assert isinstance(address.base, Symbol)
-        for j, source in enumerate(sources):
-            slot = self.code.param_slot(address.base.name, address.base.offset + address.offset + j * width_of(type) // 8)
-            held = self.code.slot_types[slot]
-            value = self.use(source, type if width_of(type) >= 16 else "b16")
-            if class_of(type) != class_of(held):
-                value = {"f32": f"F32({value})", "f64": f"F64({value})"}.get(held) or f"B{width_of(held)}({value})"
-            self.loaded.add(slot)
-            self.written.add(slot)
-            self.lines.append(f"r{slot}={value}")
-
-    def taint_result(self, operand, source, mode: str, b: str, c: str) -> None:
-        """After a shuffle: the machine marks the result where it came from an absent lane; earlier marks move with their values."""
-        if operand is None:
-            return
-        slot = self.slot(operand.name)
-        if self.marked and hasattr(source, "name"):
-            self.lines.append(f"TSHFL(g,{slot},{self.slot(source.name)},{mode!r},{b},{c})")
-        self.lines.append(f"if g.batch.machine.fresh_taint is not None: TAINT(g,{slot})")
 
 
 @dataclass(slots=True)
@@ -301,7 +168,7 @@ class Program:
         types = ["b32"] * len(graph.slots)
         for name, slot in graph.slots.items():
             types[slot] = "pred" if name == "%cc" else function.registers.get(name, "b32")
-        types = [_plain_type(t) for t in types]
+        types = [plain_type(t) for t in types]
         locals_: dict[str, Placed] = {}
         size = 0
         for variable in function.variables:
@@ -312,7 +179,7 @@ class Program:
                 size += variable.size
         entry_params = frozenset(p.name for p in function.params) if function.entry else frozenset()
         code = Code(self, function, graph, types, entry_params, locals_, (size + 15) // 16 * 16, len(self.codes))
-        _number_params(code, body)
+        number_params(code, body)
         code.runs = [None] * len(graph.blocks)
         code.masks = [None] * len(graph.blocks)
         code.costs = [cost(b.instructions) for b in graph.blocks]
@@ -336,40 +203,6 @@ class Program:
             self.sites.append(Site(got, kind, code.graph.body[index], origin, code.function.name, code.joined.get(index)))
         return got
 
-    def special(self, e: Emitter, name: str, type: str) -> str:
-        """An expression for a special register."""
-        name = name.lstrip("%")
-        if name == "WARP_SZ":
-            return "32"
-        if name in ("clock", "clock_hi", "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi"):
-            return f"CLOCK(g,{name!r})"
-        return f"g.special({name!r})"
-
-
-def _plain_type(type: str) -> str:
-    """The declared type as one of pred, f32, f64, b16, b32, b64."""
-    if type in ("pred", "f32", "f64"):
-        return type
-    return f"b{max(width_of(type), 16)}"
-
-
-def _number_params(code: Code, body: list[Instruction]) -> None:
-    """A slot for every (parameter, offset) that calls and device functions pass values through."""
-    for i in body:
-        if i.opcode not in ("ld", "st") or not any(m.startswith("param") for m in i.modifiers):
-            continue
-        address = i.operands[1] if i.opcode == "ld" else i.operands[0]
-        if not isinstance(address, Address) or not isinstance(address.base, Symbol) or address.base.name in code.entry_params:
-            continue
-        type = i.modifiers[-1]
-        width = width_of(type)
-        count = len(i.operands[0].items) if i.opcode == "ld" and isinstance(i.operands[0], ptx.Vector) else len(i.operands[1].items) if i.opcode == "st" and isinstance(i.operands[1], ptx.Vector) else 1
-        for j in range(count):
-            key = (address.base.name, address.base.offset + address.offset + j * width // 8)
-            if key not in code.params:
-                code.params[key] = len(code.slot_types)
-                code.slot_types.append(_plain_type(type if type in ("f32", "f64") else f"b{max(width, 16)}"))
-
 
 def _grains(program: Program) -> dict[str, int]:
     """Smallest access in bytes to global and to shared memory: what the race check counts in words of."""
@@ -388,6 +221,3 @@ def _grains(program: Program) -> dict[str, int]:
                 if "global" not in i.modifiers:
                     sizes["shared"] = min(sizes["shared"], width)
     return sizes
-
-
-__all__ = ["Code", "Placed", "Program", "Site", "np"]

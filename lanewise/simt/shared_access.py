@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from .access import RAW, lanes_group, lanes_of, raw_bits, typed
+from .arithmetic import add64
 from .memory import POISON
 from .patterns import by_lane, wavefronts
-from .values import Split, add64, i64, ndarray
+from .values import Split, i64, ndarray
 
 
 class SharedPattern:

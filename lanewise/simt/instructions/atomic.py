@@ -10,12 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import access, global_access, local_access, shared_access
+from ..arithmetic import add64
 from ..codegen import Emitter, vector, width_of
 from ..fpmode import flushed
 from ..memory import LOCAL_WINDOW, POISON, RANGE, SHARED_WINDOW, Allocation, address_bounds, place
 from ..ptx import Instruction, Reg
 from ..shapes import scalar
-from ..values import SIGNED, UNSIGNED, add64, f32, f64, full, i64, ndarray, u16, u32, u64
+from ..values import SIGNED, UNSIGNED, f32, f64, full, i64, ndarray, u16, u32, u64
 from .memory import address_text, define_where, space_of
 from .read_modify_write import NEW, update
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import values as v
+from .. import arithmetic
 from ..codegen import Emitter, width_of
 from ..ptx import Imm, Instruction
 from ..values import MASK, SIGNED, UNSIGNED, full, i64, signed, u32, u64
@@ -174,7 +174,7 @@ def bit_mask(start, length, clamp: bool):
 
 
 NAMES = {
-    "SHL": v.shl, "SHR": v.shr, "POPC": popc, "BREV": brev, "CLZ": clz, "BFIND": bfind, "BFE": bfe, "BFI": bfi, "PRMT": prmt, "SHF": funnel,
+    "SHL": arithmetic.shl, "SHR": arithmetic.shr, "POPC": popc, "BREV": brev, "CLZ": clz, "BFIND": bfind, "BFE": bfe, "BFI": bfi, "PRMT": prmt, "SHF": funnel,
     "AND": logic("and"), "OR": logic("or"), "XOR": logic("xor"), "LOP3": lop3, "INV": invert, "SZEXT": extended, "BMSK": bit_mask,
 }  # fmt: skip
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import values as v
+from .. import values
 from ..blocks import targets
 from ..codegen import Emitter, class_of, width_of
 from ..memory import LOCAL_WINDOW, SHARED_WINDOW
 from ..ptx import Instruction, Reg, Vector
 from ..runtime import BUILT_IN
-from ..values import f32, f64, full, ndarray, u32, u64
+from ..values import MASK, UNSIGNED, f32, f64, full, ndarray, u32, u64
 from .floating import comparison_text
 
 
@@ -18,7 +18,7 @@ def pack(parts: tuple, width: int, total: int):
     """Parts of `width` bits, lowest first, as one integer."""
     if all(p.__class__ is int for p in parts):
         return sum(p << k * width for k, p in enumerate(parts))
-    dtype = v.UNSIGNED[total]
+    dtype = UNSIGNED[total]
     out = None
     for k, p in enumerate(parts):
         wide = dtype(p) if p.__class__ is int else full(p).astype(dtype)
@@ -30,9 +30,9 @@ def pack(parts: tuple, width: int, total: int):
 def unpack(x, k: int, width: int):
     """Part k of an integer as a value of `width` bits."""
     if x.__class__ is int:
-        return x >> k * width & v.MASK[width]
+        return x >> k * width & MASK[width]
     x = full(x)
-    return (x >> x.dtype.type(k * width) if k else x).astype(v.UNSIGNED[width])
+    return (x >> x.dtype.type(k * width) if k else x).astype(UNSIGNED[width])
 
 
 def select_float(p, a, b):
@@ -46,8 +46,8 @@ def select_pred(p, a, b):
 
 
 NAMES = {
-    "PACK": pack, "UNPACK": unpack, "SEL": select_float, "SELI": v.select_int, "NOT": v.lnot, "tidy": v.tidy, "F32": v.float32, "F64": v.float64,
-    "B32": v.bits32, "B64": v.bits64, "ZERO32": f32(0), "ZERO64": f64(0), "np": np, "full": full,
+    "PACK": pack, "UNPACK": unpack, "SEL": select_float, "SELI": values.select_int, "NOT": values.lnot, "tidy": values.tidy, "F32": values.float32,
+    "F64": values.float64, "B32": values.bits32, "B64": values.bits64, "ZERO32": f32(0), "ZERO64": f64(0), "np": np, "full": full,
 }  # fmt: skip
 
 
@@ -120,7 +120,7 @@ def emit_set(e: Emitter, i: Instruction) -> None:
     if to == "f32":
         e.define(d, "f32", f"SEL({p},{e.constant(f32(1))},ZERO32)")
     else:
-        e.define(d, to, f"SELI({p},{v.MASK[32]},0,32)")
+        e.define(d, to, f"SELI({p},{MASK[32]},0,32)")
 
 
 def emit_selp(e: Emitter, i: Instruction) -> None:
@@ -150,7 +150,7 @@ def emit_cvta(e: Emitter, i: Instruction) -> None:
     x = e.use(a, "u64")
     if space in WINDOWS:
         base = WINDOWS[space]
-        x = f"ADD64({x},{(-base if 'to' in i.modifiers else base) & v.MASK[64]})"
+        x = f"ADD64({x},{(-base if 'to' in i.modifiers else base) & MASK[64]})"
     e.define(d, "u64", x)
 
 

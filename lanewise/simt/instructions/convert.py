@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arithmetic import as_signed, shl, widen
 from ..codegen import Emitter, width_of
 from ..ptx import Instruction
-from ..values import MASK, SIGNED, UNSIGNED, Split, as_signed, f32, f64, full, i64, ndarray, shl, signed, u16, u32, u64, widen
+from ..values import MASK, SIGNED, UNSIGNED, Split, f32, f64, full, i64, ndarray, signed, u16, u32, u64
 from .floating import finish, read
 from .formats import (
     bf16_to_double,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import values as v
+from .. import arithmetic, values
 from ..codegen import Emitter, width_of
 from ..ptx import Instruction
 from ..values import f32, f64, full, i64, ndarray, u32
@@ -197,20 +197,20 @@ def compare_float(op: str):
     ordered = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal}
     if op in ordered:
         f = ordered[op]
-        return lambda a, b: v.tidy(f(a, b))
+        return lambda a, b: values.tidy(f(a, b))
     if op == "ne":
-        return lambda a, b: v.tidy((a < b) | (a > b))
+        return lambda a, b: values.tidy((a < b) | (a > b))
     if op == "neu":
-        return lambda a, b: v.tidy(a != b)
+        return lambda a, b: values.tidy(a != b)
     opposite = {"ltu": np.greater_equal, "leu": np.greater, "gtu": np.less_equal, "geu": np.less}
     if op in opposite:
         f = opposite[op]
-        return lambda a, b: v.tidy(np.logical_not(f(a, b)))
+        return lambda a, b: values.tidy(np.logical_not(f(a, b)))
     if op == "equ":
-        return lambda a, b: v.tidy(~((a < b) | (a > b)))
+        return lambda a, b: values.tidy(~((a < b) | (a > b)))
     if op == "num":
-        return lambda a, b: v.tidy((a == a) & (b == b))
-    return lambda a, b: v.tidy((a != a) | (b != b))
+        return lambda a, b: values.tidy((a == a) & (b == b))
+    return lambda a, b: values.tidy((a != a) | (b != b))
 
 
 def approx(f, type=f32):
@@ -243,9 +243,9 @@ NAMES = {
     "FMA32": fma32, "FMA64": fma64, "DIR32": directed32, "DIR64": directed64, "SAT": saturate, "FMIN": fmin, "FMAX": fmax, "FMINN": fmin_nan, "FMAXN": fmax_nan,
     "SQRT": np.sqrt, "ABSF": np.abs, "NEGF": negative, "EX2": _ex2, "LG2": np.log2, "SIN": approx(np.sin), "COS": approx(np.cos), "TANH": approx(np.tanh),
     "RCP32": lambda x: f32(1) / x, "RCP64": lambda x: f64(1) / x, "RSQRT32": approx(lambda x: 1 / np.sqrt(x)), "RSQRT64": approx(lambda x: 1 / np.sqrt(x), f64),
-    "FZ": flush, "ONE32": f32(1), "COPYSIGN": copysign, "TESTP": lambda how, x: v.tidy(_test(how, x)),
+    "FZ": flush, "ONE32": f32(1), "COPYSIGN": copysign, "TESTP": lambda how, x: values.tidy(_test(how, x)),
     **{f"FCMP_{op}": compare_float(op) for op in ("lt", "le", "gt", "ge", "eq", "ne", "ltu", "leu", "gtu", "geu", "equ", "neu", "num", "nan")},
-    **{f"ICMP_{op}_{w}_{s}": v.comparison(op, w, s) for op in ("lt", "le", "gt", "ge", "eq", "ne") for w in (8, 16, 32, 64) for s in (True, False)},
+    **{f"ICMP_{op}_{w}_{s}": arithmetic.comparison(op, w, s) for op in ("lt", "le", "gt", "ge", "eq", "ne") for w in (8, 16, 32, 64) for s in (True, False)},
 }  # fmt: skip
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import values as v
+from .. import arithmetic
+from ..arithmetic import as_signed
 from ..codegen import Emitter, width_of
 from ..ptx import Instruction
-from ..values import MASK, SIGNED, UNSIGNED, as_signed, full, i64, signed, u32, u64
+from ..values import MASK, SIGNED, UNSIGNED, full, i64, signed, u32, u64
 
 ADD = {16: "ADD16", 32: "ADD32", 64: "ADD64"}
 SUB = {16: "SUB16", 32: "SUB32", 64: "SUB64"}
@@ -46,7 +47,7 @@ def mul_hi(a, b, width: int, is_signed: bool):
         return (signed(a, width) * signed(b, width) >> width) & MASK[width] if is_signed else a * b >> width
     if width == 32:
         if is_signed:
-            product = (v.widen(a, True) if a.__class__ is not int else signed(a, 32)), (v.widen(b, True) if b.__class__ is not int else signed(b, 32))
+            product = (arithmetic.widen(a, True) if a.__class__ is not int else signed(a, 32)), (arithmetic.widen(b, True) if b.__class__ is not int else signed(b, 32))
             x, y = (full(p).view(i64) if p.__class__ is not int else i64(p) for p in product)
             return (x * y >> i64(32)).astype(np.int32).view(u32)
         x, y = (u64(p) if p.__class__ is int else full(p).astype(u64) for p in (a, b))
@@ -109,7 +110,7 @@ def remainder(a, b, width: int, is_signed: bool):
 
 def sad(a, b, c, width: int, is_signed: bool):
     big, small = max_int(a, b, width, is_signed), min_int(a, b, width, is_signed)
-    return {16: v.add16, 32: v.add32, 64: v.add64}[width](c, {16: v.sub16, 32: v.sub32, 64: v.sub64}[width](big, small))
+    return {16: arithmetic.add16, 32: arithmetic.add32, 64: arithmetic.add64}[width](c, {16: arithmetic.sub16, 32: arithmetic.sub32, 64: arithmetic.sub64}[width](big, small))
 
 
 def dot4(a, b, c, a_signed: bool, b_signed: bool):
@@ -172,10 +173,10 @@ def saturating(a, b, minus: bool):
 
 
 NAMES = {
-    "ADD16": v.add16, "ADD32": v.add32, "ADD64": v.add64, "SUB16": v.sub16, "SUB32": v.sub32, "SUB64": v.sub64,
-    "MUL16": v.mul16, "MUL32": v.mul32, "MUL64": v.mul64, "MAD32": v.mad32, "MAD64": v.mad64, "NEG32": v.neg32, "NEG64": v.neg64,
-    "MULW_S": v.mul_wide_s32, "MULW_U": v.mul_wide_u32, "WIDE16": wide16, "MULHI": mul_hi, "MINI": min_int, "MAXI": max_int, "DIVI": divide,
-    "REMI": remainder, "SAD": sad, "DP4A": dot4, "DP2A": dot2, "ABSI": absolute, "WIDEN": v.widen, "CARRY": with_carry, "SATS": saturating,
+    "ADD16": arithmetic.add16, "ADD32": arithmetic.add32, "ADD64": arithmetic.add64, "SUB16": arithmetic.sub16, "SUB32": arithmetic.sub32, "SUB64": arithmetic.sub64,
+    "MUL16": arithmetic.mul16, "MUL32": arithmetic.mul32, "MUL64": arithmetic.mul64, "MAD32": arithmetic.mad32, "MAD64": arithmetic.mad64, "NEG32": arithmetic.neg32, "NEG64": arithmetic.neg64,
+    "MULW_S": arithmetic.mul_wide_s32, "MULW_U": arithmetic.mul_wide_u32, "WIDE16": wide16, "MULHI": mul_hi, "MINI": min_int, "MAXI": max_int, "DIVI": divide,
+    "REMI": remainder, "SAD": sad, "DP4A": dot4, "DP2A": dot2, "ABSI": absolute, "WIDEN": arithmetic.widen, "CARRY": with_carry, "SATS": saturating,
 }  # fmt: skip
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from .. import shared_access
+from ..arithmetic import add64
 from ..codegen import Emitter, vector
 from ..group import Group
 from ..memory import RANGE, SHARED_WINDOW
 from ..ptx import Instruction
 from ..shapes import take_rows
-from ..values import add64, ndarray, u32
+from ..values import ndarray, u32
 from .fragments import by_warp, ordered, to_lanes
 from .memory import address_text, define_where, space_of
 from .warp import warps

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import global_access, shared_access
+from ..arithmetic import add32, add64
 from ..codegen import Emitter, vector, width_of
 from ..ptx import Address, Instruction, Reg
-from ..values import add32, add64, f16, f32, f64, full, i64, ndarray, u16, u32, u64
+from ..values import f16, f32, f64, full, i64, ndarray, u16, u32, u64
 from . import matrix
 from .fragments import BITS, HOLD, LANE, Layout, by_warp, elements, gather, layout, remember, scatter, to_lanes
 from .memory import address_text, space_of
