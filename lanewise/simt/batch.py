@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 _READY = ("", "forced")
 _NOTED = -2  # came_from of lanes that met at the end: `last_pc` knows it already
-PATIENT = 8192  # picks that a group may be passed over: one that counts its tries in a loop must not keep the others from making progress
+PATIENT = 8192  # picks that a group may be passed over for others
+GIVE_WAY = 128  # steps without a store after which other batches get a turn, if all groups may be waiting
+PATIENT_WITH_SPINS = 32  # the same, where the others may be waiting for it
 PATTERNS = 3  # branches that split a batch's blocks into more patterns than this make an irregular group instead
 
 
@@ -121,12 +123,15 @@ class Batch:
                     machine.impatient(g)
                 if not alone or done >= quantum:
                     break
-                if back and self.watch.repeats(self, g):
-                    repeated = True
-                    break
+                if back:
+                    repeated = self.watch.repeats(self, g)
+                    if repeated or (self.watch.seen > GIVE_WAY and len(machine.active) > 1):
+                        break
             machine.clock += 1
             if repeated or (not alone and self.watch.repeats(self, g)):
                 self.watch.settle(self)
+            elif len(machine.active) > 1 and self.watch.seen > GIVE_WAY and self.groups and all(x.waits not in _READY or self._spins(x) for x in self.groups):
+                return False
         if not self.groups and self.machine.check:
             self.shared_check.finish()
         return not self.groups
@@ -144,14 +149,17 @@ class Batch:
         if not ready:
             return None
         self.picks += 1
-        if self.picks - ready[0].ran > PATIENT:
+        g = min(ready, key=lambda g: (g.turn, -len(g.frames), g.pc))
+        if self.picks - ready[0].ran > (PATIENT_WITH_SPINS if self._spins(g) else PATIENT):
             g = ready[0]
-        else:
-            g = min(ready, key=lambda g: (g.turn, -len(g.frames), g.pc))
         self.groups.remove(g)
         self.groups.append(g)
         g.ran = self.picks
         return g
+
+    def _spins(self, g: Group) -> bool:
+        """Whether the group may be waiting for others, though its registers change (it counts its tries, say): its loop looks at memory, and nobody has stored for a while."""
+        return self.watch.seen > PATIENT_WITH_SPINS and g.pc in g.code.graph.looking
 
     def _meet(self) -> None:
         """Merge groups that stand at the same place."""

@@ -69,6 +69,22 @@ class Graph:
                 counts[name] = counts.get(name, 0) + 1
         return counts
 
+    @cached_property
+    def looking(self) -> frozenset[int]:
+        """Blocks in loops that look at what other threads do: volatile and ordered loads, fences, atomics whose result is used."""
+        from .progress import loops
+
+        found: set[int] = set()
+        for body in loops(self):
+            if any(self._looks(i) for index in body for i in self.blocks[index].instructions):
+                found |= body
+        return frozenset(found)
+
+    def _looks(self, i: Instruction) -> bool:
+        if i.opcode == "atom":
+            return any(self.uses.get(name) for name in writes(i))
+        return i.opcode in ("membar", "fence", "nanosleep") or (i.opcode == "ld" and not {"volatile", "acquire", "relaxed"}.isdisjoint(i.modifiers))
+
     def behind(self, index: int) -> frozenset[int]:
         """Blocks that may run after block `index` without jumping back to where a loop begins."""
         found: set[int] = set()
