@@ -23,8 +23,10 @@ extern "C" __global__ void edge_block(const float* A, const float* B, float* C,
         for (int p = t; p < 512; p += 256) {
             const int r = top + p / 8, ka = start + p % 8;
             const int kb = start + p / 64, c = left + p % 64;
-            a[p % 8][p / 8] = r < rows && ka < inner ? A[r * inner + ka] : 0.0f;
-            b[p / 64][p % 64] = kb < inner && c < cols ? B[kb * cols + c] : 0.0f;
+            a[p % 8][p / 8] =
+                r < rows && ka < inner ? A[r * inner + ka] : 0.0f;
+            b[p / 64][p % 64] =
+                kb < inner && c < cols ? B[kb * cols + c] : 0.0f;
         }
         __syncthreads();  // every a[][] and b[][] of this step is filled
 

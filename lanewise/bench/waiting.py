@@ -111,13 +111,13 @@ def matmul_ladder(cp: Any, n: int = 4096) -> list[results.Row]:
 
 def chains(cp: Any, steps: int = 100_000) -> list[results.Row]:
     """Chapter 8's chains of multiply-adds: TFLOP/s by warps an SM and chains a thread, one block an SM."""
-    rows, text, blocks = [], text_of("ch08_chains"), sms(cp)
+    rows, text, blocks = [], text_of("ch08_fma_chains"), sms(cp)
     y = cp.full(blocks * 1024, np.nan, dtype=cp.float32)
     for count in (1, 2, 4, 8):
-        kernel = cp.RawKernel(text.replace("chains = 1", f"chains = {count}"), "chains_of_fma")
+        kernel = cp.RawKernel(text.replace("chains = 1", f"chains = {count}"), "fma_chains")
         for warps in (4, 8, 16, 32):
             ms = milliseconds(cp, kernel, (blocks,), (32 * warps,), (y, np.int32(steps)))
-            believe(cp, "chains_of_fma", y[: blocks * 32 * warps], 2.0 * count, 1e-5)
+            believe(cp, "fma_chains", y[: blocks * 32 * warps], 2.0 * count, 1e-5)
             rows.append(
                 {"warps an SM": warps, "chains": count, "in flight": warps * count, "TFLOP/s": round(64 * blocks * warps * count * steps / ms / 1e9, 1)}
             )
@@ -153,8 +153,9 @@ def main(argv: Sequence[str] = ()) -> int:
     parser.add_argument("--only", choices=list(TABLES), help="measure one of the tables")
     parser.add_argument("--into", type=Path, help="the results file (default: results/<gpu>.json)")
     options = parser.parse_args(list(argv))
-    import cupy as cp
+    from lanewise.cp import real_cupy
 
+    cp = real_cupy()
     device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
     versions = {"cupy": cp.__version__, "cuda": str(cp.cuda.runtime.runtimeGetVersion()), "numpy": np.__version__, "python": platform.python_version()}
     path = options.into or results.path_for(device)

@@ -22,7 +22,6 @@ def reference(data):
 example = Example(
     title="Chains of multiply-adds, to see what waiting costs",
     reference=reference,
-    kernel="chains_of_fma",
     cases=(
         Case("no step", data(64, 0), launch),
         Case("3 steps, 2 blocks", data(128, 3), launch),

@@ -6,7 +6,7 @@
 // steps: multiply-adds in a chain
 constexpr int chains = 1;
 
-extern "C" __global__ void chains_of_fma(float* y, int steps) {
+extern "C" __global__ void fma_chains(float* y, int steps) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     float v[chains];
     for (int c = 0; c < chains; ++c) {
