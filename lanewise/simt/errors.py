@@ -1,4 +1,4 @@
-"""The simulator's exceptions: exactly these four."""
+"""The simulator's exceptions: the four that callers see, and `Stop`, which stays inside."""
 
 from __future__ import annotations
 
@@ -25,3 +25,7 @@ class KernelFault(Exception):
     def __init__(self, message: str, report=None):
         super().__init__(message)
         self.report = report
+
+
+class Stop(Exception):
+    """Within a launch: it ends here, by a trap, a limit or a deadlock between blocks; the findings say why."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .shapes import flatten, join_values, take_columns, take_rows
+from .specials import special
 from .values import ndarray
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Group:
         """A special register: tid.x, ctaid.y, laneid …"""
         value = self._cache.get(name)
         if value is None:
-            value = self._cache[name] = self.batch.machine.special(self, name)
+            value = self._cache[name] = special(self.batch.machine, self, name)
         return value
 
     @property

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import arguments, launch_limits, ptx, signature
-from .errors import KernelNotFound, Unsupported
+from .errors import KernelNotFound, Stop, Unsupported
 from .fpmode import flushed
 from .launch_types import Output, Unset
 from .memory import MIDDLE, POISON, RANGE, Allocation, Region
@@ -169,7 +169,7 @@ class Kernel:
         loop within seconds (see `progress`); loops in which nothing changes any more end at once.
         Never raises for a fault of the kernel or of the arguments: see `Report.findings`.
         """
-        from .machine import Machine, Stop
+        from .machine import Machine
 
         program = self.program
         report = Report(self.name, self.module.source, (1, 1, 1), (1, 1, 1), approximate=self.module.approximate)

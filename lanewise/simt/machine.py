@@ -10,12 +10,13 @@ import numpy as np
 
 from . import checks
 from .batch import Batch
+from .errors import Stop
 from .group import Group
-from .memory import MIDDLE, RANGE, SHARED_BASE, Allocation, GlobalMemory, LocalMemory
+from .memory import SHARED_BASE, Allocation, GlobalMemory, LocalMemory
 from .program import Code, Placed, Program
 from .progress import COUNTED, LAUNCH, PATIENCE, counts_towards_a_bound
-from .runtime import BUILT_IN, PRINT_LIMIT, call_built_in
-from .values import f32, f64, i64, ndarray, u8, u16, u32, u64
+from .runtime import PRINT_LIMIT
+from .values import f32, f64, ndarray
 
 LANES = 16384  # lanes of a batch: fewer waste NumPy's call overhead, more fall out of the cache
 QUANTUM = 1 << 14  # blocks of code a batch may run before more blocks are started beside it: they may be what it waits for
@@ -24,10 +25,6 @@ QUIET = 64  # turns until further blocks are started, as long as any batch makes
 MAX_STEPS = 1 << 20  # blocks of code of the busiest warp; most endless loops end sooner: see progress
 SHUFFLED = 1 << 22  # beyond that many blocks every schedule starts them in order
 SM_BLOCKS = 132 * 8  # blocks that may be resident at a time when some wait for others
-
-
-class Stop(Exception):
-    """The launch ends here: a trap, the step limit, a deadlock between blocks."""
 
 
 class Machine:
@@ -80,53 +77,6 @@ class Machine:
             value = self.params[name][offset : offset + size].view(dtype)[0]
             got = self._parameters[key] = value if dtype in (f32, f64) else int(value)
         return got
-
-    def special(self, g: Group, name: str):
-        base, _, axis = name.partition(".")
-        k = "xyz".find(axis) if axis else -1
-        if base == "tid":
-            return self._tid(g, k)
-        if base == "ntid":
-            return self.block[k]
-        if base == "nctaid":
-            return self.grid[k]
-        if base == "ctaid":
-            return self._ctaid(g, k)
-        if base == "laneid":
-            return _scalar((g.rows & 31).astype(u32)[:, None])
-        if base == "warpid":
-            return _scalar((g.rows >> 5).astype(u32)[:, None])
-        if base.startswith("lanemask_"):
-            lane = (g.rows & 31).astype(u64)[:, None]
-            one = u64(1) << lane
-            table = {"eq": one, "lt": one - u64(1), "le": 2 * one - u64(1), "gt": ~(2 * one - u64(1)), "ge": ~(one - u64(1))}
-            return _scalar((table[base[9:]] & u64(0xFFFFFFFF)).astype(u32))
-        fixed = {
-            "nwarpid": self.W, "smid": 0, "nsmid": 132, "gridid": 1, "dynamic_smem_size": self.shared_bytes, "is_explicit_cluster": 0,
-            "total_smem_size": self.program.static_shared + self.shared_bytes, "clusterid": 0, "cluster_ctaid": 0, "cluster_ctarank": 0, "cluster_nctaid": 1,
-            "cluster_nctarank": 1, "nclusterid": self.grid[k] if k >= 0 else 1,
-        }  # fmt: skip
-        if base == "clusterid":
-            return self._ctaid(g, k)
-        return fixed.get(base, 0)
-
-    def _tid(self, g: Group, k: int):
-        bx, by, _ = self.block
-        rows = g.rows
-        if self.block[k] == 1:
-            return 0
-        value = rows % bx if k == 0 else rows // bx % by if k == 1 else rows // (bx * by)
-        return _scalar(value.astype(u32)[:, None])
-
-    def _ctaid(self, g: Group, k: int):
-        if self.grid[k] == 1:
-            return 0
-        gx, gy, _ = self.grid
-        ids = g.batch.ids if g.cols is None else g.batch.ids[g.cols]
-        value = (ids % gx if k == 0 else ids // gx % gy if k == 1 else ids // (gx * gy)).astype(u32)
-        if (value == value[0]).all():
-            return int(value[0])
-        return value[None, :] if g.cols is None else value[:, None]
 
     def intern_rows(self, rows: ndarray) -> int:
         return self._rows.setdefault(rows.tobytes(), len(self._rows))
@@ -355,115 +305,3 @@ class Machine:
     @property
     def _running(self) -> int:
         return sum(b.B for b in self.active)
-
-
-def _scalar(a: ndarray):
-    """A (1, 1) array as an int."""
-    return int(a[0, 0]) if a.size == 1 else a
-
-
-def clock(g: Group, name: str):
-    """A count that grows as the launch goes on; cycles of no real machine."""
-    g.batch.machine.stores += 1  # a loop that looks at the clock sees something new each time
-    now = g.batch.machine.clock * 32 + g.steps
-    return now if name in ("clock64", "globaltimer") else 0 if name.endswith("_hi") else now & 0xFFFFFFFF
-
-
-def leave_some(g: Group, p, how: Callable, next_pc: int) -> int:
-    """A predicated ret or exit."""
-    if p is True:
-        return how(g)
-    if p is False:
-        return next_pc
-    batch = g.batch
-    flat = g if p.shape[1] == 1 and g.cols is None else g.flattened()
-    mask = np.broadcast_to(p, g.shape).reshape(-1) if flat is not g else np.broadcast_to(p, (g.n, 1))[:, 0]
-    if mask.all():
-        return how(g)
-    if not mask.any():
-        return next_pc
-    going, staying = flat.taken(np.flatnonzero(mask)), flat.taken(np.flatnonzero(~mask), next_pc)
-    batch.replace(g, staying, going)
-    how(going)
-    return -1
-
-
-def branch_table(g: Group, index, table: tuple[int, ...]) -> int:
-    """brx.idx: one lane set after the other where they differ."""
-    from .values import Split
-
-    index = index.full() if index.__class__ is Split else index
-    if index.__class__ is int:
-        return table[index] if index < len(table) else -1
-    values = np.unique(index)
-    if len(values) == 1:
-        return table[int(values[0])]
-    batch = g.batch
-    flat = g if index.shape[1] == 1 else g.flattened()
-    full = np.broadcast_to(index, g.shape).reshape(-1) if flat is not g else np.broadcast_to(index, (g.n, 1))[:, 0]
-    batch.replace(g, *(flat.taken(np.flatnonzero(full == k), table[int(k)]) for k in values))
-    return -1
-
-
-def trap(g: Group) -> int:
-    g.batch.machine.faults.trapped(g)
-    raise Stop
-
-
-def call(g: Group, callee, args: tuple[str, ...], results: tuple[str, ...], next_pc: int) -> int:
-    machine = g.batch.machine
-    if callee.__class__ is not str:
-        target = callee
-        if target.__class__ is ndarray:
-            values = np.unique(target)
-            if len(values) > 1:
-                batch = g.batch
-                flat = g if target.shape[1] == 1 else g.flattened()
-                full = np.broadcast_to(target, g.shape).reshape(-1) if flat is not g else np.broadcast_to(target, (g.n, 1))[:, 0]
-                parts = [flat.taken(np.flatnonzero(full == k)) for k in values]
-                batch.replace(g, *parts)
-                for part, k in zip(parts, values, strict=True):
-                    following = call(part, int(k), args, results, next_pc)
-                    if following >= 0:
-                        part.pc = following
-                return -1
-            target = int(values[0])
-        name = machine.program.function_at(target)
-        if name is None:
-            machine.faults.bad_call(g, target)
-            raise Stop
-        callee = name
-    if callee in BUILT_IN:
-        return call_built_in(g, callee, args, results, next_pc)
-    return g.batch.call(g, callee, args, results, next_pc)
-
-
-def taint(g: Group, slot: int) -> None:
-    """The value just shuffled came, in some lanes, from a lane that isn't there."""
-    machine = g.batch.machine
-    if g.taint is None:
-        g.taint = {}
-    g.taint[slot] = machine.fresh_taint | g.taint.get(slot, False)
-    machine.fresh_taint = None
-
-
-RUNTIME: dict[str, Any] = {
-    **checks.TAINT_NAMES,
-    "WATCH": checks.watch,
-    "BRANCH": lambda g, p, target, other: g.batch.branch(g, p, target, other),
-    "BRX": branch_table,
-    "RET": lambda g: g.batch.returns(g),
-    "EXIT": lambda g: g.batch.leave(g),
-    "TRAP": trap,
-    "LEAVE": leave_some,
-    "CALL": call,
-    "BARRIER": lambda g, *rest: g.batch.barrier(g, *rest),
-    "WARPSYNC": lambda g: g.batch.sync_warp(g),
-    "CLOCK": clock,
-    "TAINT": taint,
-    "ACQUIRE": lambda g, address: g.batch.machine.order.acquire(g, address),
-    "RELEASE": lambda g, address: g.batch.machine.order.release(g, address),
-    "FENCE": lambda g, scope="gpu": g.batch.machine.order.fence(g, scope),
-}
-
-__all__ = ["MIDDLE", "RANGE", "Allocation", "Machine", "Stop", "i64", "u8", "u16"]

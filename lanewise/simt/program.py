@@ -46,8 +46,8 @@ class Program:
     """An entry point of a PTX module with everything it can reach."""
 
     def __init__(self, module: Module, entry: Function, addresses: dict[str, tuple[str, int]]):
+        from .control_flow import RUNTIME
         from .instructions import NAMES
-        from .machine import RUNTIME
 
         self.module, self.entry = module, entry
         self.addresses = addresses  # .global and .const variables of the module

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .errors import Stop
 from .memory import LOCAL_WINDOW, RANGE
 from .values import Split, full, ndarray
 
@@ -23,8 +24,6 @@ def call_built_in(g: Group, name: str, args: tuple[str, ...], results: tuple[str
     machine = g.batch.machine
     if name == "__assertfail":
         machine.faults.trapped(g, _text(machine, _first(values[0])))
-        from .machine import Stop
-
         raise Stop
     count = _print(g, values[0], values[1])
     for result in results:

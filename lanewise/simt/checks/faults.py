@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import c_types, explain
 from ..demangle import demangle
+from ..errors import Stop
 from ..finding import Finding
 from ..memory import RANGE, Allocation
 from ..values import Split, i64, ndarray, signed
@@ -212,8 +213,6 @@ class Faults:
         )  # fmt: skip
 
     def stack_overflow(self, g: Group) -> None:
-        from ..machine import Stop
-
         thread, block = self.lane(g, 0)
         self.add(
             Finding(
