@@ -28,7 +28,9 @@ def explain(trace: Trace, told: np.ndarray, expected: np.ndarray, rtol: float = 
     wrong = known & ~_near(told.astype(np.float64), expected, max(rtol, SLACK))
     names = f"({', '.join(trace.states)})"
     if not wrong.any():
-        return f"The state {names} is right after every {trace.step}: look at what comes after the last one." if known.all() else ""
+        # Where the accumulator isn't told, it may be what is wrong.
+        also = "" if any(name.startswith("acc") for name in trace.states) else "what else is carried along, and at "
+        return f"The state {names} is right after every {trace.step}: look at {also}what comes after the last one." if known.all() else ""
     steps = wrong.any(axis=-1)  # (axes…, steps)
     step = int(np.argmax(steps.reshape(-1, steps.shape[-1]).any(axis=0)))
     place = np.unravel_index(int(np.argmax(steps[..., step])), steps.shape[:-1])

@@ -55,7 +55,7 @@ WRONG = [
         "forgets the maximum in the end",
         [("LSE[row] = m + logf(l);", "LSE[row] = logf(l);")],
         kind="wrong-values",
-        says="The state (m, l) is right after every key: look at what comes after the last one.",
+        says="The state (m, l) is right after every key: look at what else",
     ),
     Wrong(
         "two passes",
