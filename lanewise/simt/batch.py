@@ -1,8 +1,8 @@
 """A batch of blocks that run side by side: their groups of lanes, their barriers, their shared and local memory.
 
 The group furthest behind runs first, so lanes that took different paths meet again where the paths join. Groups wait at barriers, and at warp-wide
-instructions for the lanes their mask names. Blocks that take different paths part into batches of their own: blocks depend on each other only
-through global memory.
+instructions for the lanes their mask names: see barriers. Blocks that take different paths part into batches of their own: blocks depend on each
+other only through global memory.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .barriers import member_mask, missing_lanes, release, together
+from .checks import waiting
 from .group import Frame, Group
 from .memory import LocalMemory, SharedMemory
 from .progress import DEPTH, Watch
-from .values import Split, ndarray
+from .values import ndarray
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -26,24 +28,6 @@ PATIENT = 8192  # picks that a group may be passed over for others
 GIVE_WAY = 128  # steps without a store after which other batches get a turn, if all groups may be waiting
 PATIENT_WITH_SPINS = 32  # the same, where the others may be waiting for it
 PATTERNS = 3  # branches that split a batch's blocks into more patterns than this make an irregular group instead
-
-
-@dataclass(slots=True)
-class Held:
-    """What a group that waits at a block barrier brought with it."""
-
-    id: int
-    count: int | None  # threads the barrier waits for; None: all of the block
-    how: str  # popc, and, or: a reduction of `predicate`
-    predicate: object
-    slot: int | None  # register that gets the reduction
-    next_pc: int
-
-    def map(self, f) -> Held:
-        return Held(self.id, self.count, self.how, f(self.predicate), self.slot, self.next_pc)
-
-    def merged(self, other: Held, join) -> Held:
-        return Held(self.id, self.count, self.how, None if self.predicate is None else join(self.predicate, other.predicate, "pred"), self.slot, self.next_pc)
 
 
 class Batch:
@@ -98,7 +82,7 @@ class Batch:
             repeated = False
             while True:
                 kind = blocks[pc].kind
-                if kind == "warp" and not self._together(g, code, pc):
+                if kind == "warp" and not together(self, g):
                     break
                 executed[0][pc] += g.nwarps
                 executed[1][pc] += g.nlanes
@@ -158,7 +142,7 @@ class Batch:
         return g
 
     def _spins(self, g: Group) -> bool:
-        """Whether the group may be waiting for others, though its registers change (it counts its tries, say): its loop looks at memory, and nobody has stored for a while."""
+        """Whether it may be waiting for others, though its registers change (it counts its tries, say): its loop looks at memory; no stores of late."""
         return self.watch.seen > PATIENT_WITH_SPINS and g.pc in g.code.graph.looking
 
     def _meet(self) -> None:
@@ -173,7 +157,7 @@ class Batch:
                     self.groups.remove(g)
                     self.groups.remove(other)
                     merged = other.merged(g)
-                    if self._only_returns(g) and g.came_from != other.came_from:
+                    if self.only_returns(g) and g.came_from != other.came_from:
                         self._note_last(g, g.came_from)
                         self._note_last(other, other.came_from)
                         merged.came_from = _NOTED
@@ -290,7 +274,7 @@ class Batch:
     def leave(self, g: Group) -> int:
         """The lanes of this group have finished the kernel."""
         self.exited[g.rows if g.cols is None else (g.rows, g.cols)] = True
-        self._note_last(g, g.came_from if self._only_returns(g) else g.pc)
+        self._note_last(g, g.came_from if self.only_returns(g) else g.pc)
         self.machine.left(g)
         self.groups.remove(g)
         return -1
@@ -299,7 +283,7 @@ class Batch:
         if pc != _NOTED:
             self.last_pc[g.rows if g.cols is None else (g.rows, g.cols)] = pc
 
-    def _only_returns(self, g: Group) -> bool:
+    def only_returns(self, g: Group) -> bool:
         """Whether the group stands at a block that does nothing but leave the kernel."""
         instructions = g.code.blocks[g.pc].instructions
         return not g.frames and instructions[0].opcode in ("ret", "exit") and instructions[0].predicate is None
@@ -334,221 +318,16 @@ class Batch:
         g.code, g.regs, g.pc = frame.code, regs, frame.pc
         return -1
 
-    # ------------------------------------------------------------------ warp-wide instructions
-
-    def _together(self, g: Group, code, pc: int) -> bool:
-        """Whether all lanes that the member mask names are here; if not, the group waits."""
-        mask = code.mask(pc)
-        if mask.__class__ is not int:
-            mask = mask(g)
-        if g.whole and mask.__class__ is int and mask == 0xFFFFFFFF:
-            return True
-        for other in [x for x in self.groups if x is not g and x.waits == "" and self._only_returns(x)]:
-            self.leave(other)  # nothing keeps them: they don't count as missing
-        missing, outside = self._missing(g, mask)
-        if outside is not None and self.machine.check:
-            self.machine.faults.outside_mask(g, pc, mask, outside)
-        if missing is None or g.waits == "forced":
-            g.waits = ""
-            return True
-        g.waits = "warp"
-        return False
-
-    def _missing(self, g: Group, mask):
-        """(threads × blocks named by the mask, alive, not here; None if there are none), (lanes here that the mask doesn't name, or None)."""
-        lanes = g.lanes
-        values = mask if mask.__class__ is not Split else mask.full()
-        named_here = (values >> lanes.astype(np.uint32) & np.uint32(1)) != 0 if values.__class__ is ndarray else (np.uint32(values) >> lanes.astype(np.uint32) & np.uint32(1)) != 0
-        outside = None if named_here.all() else ~np.broadcast_to(named_here, g.shape)
-        here = np.zeros((self.W * 32, self.B), bool)
-        named = np.zeros((self.W * 32, self.B), bool)
-        bits = np.arange(32, dtype=np.uint32)
-        if g.cols is None:
-            here[g.rows] = True
-            per_warp, first = np.unique(g.rows >> 5, return_index=True)
-            m = values[first] if values.__class__ is ndarray and values.shape[0] > 1 else values
-            wanted = (np.asarray(m).reshape(-1, 1, m.shape[1] if m.__class__ is ndarray else 1) >> bits[None, :, None] & np.uint32(1)) != 0
-            wanted = np.broadcast_to(wanted, (len(per_warp), 32, self.B))
-            named.reshape(self.W, 32, self.B)[per_warp] = wanted
-        else:
-            here[g.rows, g.cols] = True
-            m = np.broadcast_to(values[:, 0] if values.__class__ is ndarray else np.uint32(values), (g.n,))
-            table = named.reshape(self.W, 32, self.B)
-            table[g.rows >> 5, :, g.cols] = (m[:, None] >> bits & np.uint32(1)) != 0
-        missing = named & ~here
-        missing[self.T :] = False  # lanes that don't exist
-        missing[: self.T] &= ~self.exited
-        return (missing if missing.any() else None), outside
-
-    # ------------------------------------------------------------------ block barriers
-
-    def barrier(self, g: Group, id, count, mode: str, how: str, predicate, slot: int | None, next_pc: int) -> int:
-        """`id` and `count` (None: all threads of the block) are the same in every lane, or the group parts by them."""
-        for which, value in ((0, id), (1, count)):
-            if value.__class__ in (ndarray, Split):
-                return self._barriers(g, which, value, (id, count), mode, how, predicate, slot, next_pc)
-        if mode == "arrive":
-            here = self._per_column(g)
-            self.arrived[id] = self.arrived.get(id, np.zeros(self.B, int)) + here
-            self.machine.stores += 1
-            self.machine.faults.note_arrival(g, id, count)
-            self._release(id, count)
-            return next_pc
-        if g.whole and count in (None, self.T) and len(self.groups) == 1 and not self.arrived:
-            self._completed(None, self.B, (g.code.number, g.pc))
-            if slot is not None:
-                g.regs[slot] = self._reduced([g], how, [predicate])[0]
-            return next_pc
-        g.waits, g.held = "barrier", Held(id, count, how, predicate, slot, next_pc)
-        g.came_from = g.pc
-        self._release(id, count)
-        return -1
-
-    def _barriers(self, g: Group, which: int, value, operands: tuple, mode: str, how: str, predicate, slot: int | None, next_pc: int) -> int:
-        """Lanes of one group that name different barriers: each set waits at its own."""
-        flat = g.flattened()
-        values = np.broadcast_to(value.full() if value.__class__ is Split else value, g.shape).reshape(-1)
-        other = operands[1 - which]
-        others = None if other.__class__ not in (ndarray, Split) else np.broadcast_to(other.full() if other.__class__ is Split else other, g.shape).reshape(-1, 1)
-        flags = None if predicate is None else np.broadcast_to(predicate, g.shape).reshape(-1, 1)
-        parts = []
-        for k in np.unique(values):
-            index = np.flatnonzero(values == k)
-            part = flat.taken(index)
-            if len(index) == len(self.ids) * len(np.unique(part.rows)):
-                part.origin = np.unique(part.rows)
-            rest = other if others is None else others[index]
-            parts.append((part, (int(k), rest) if which == 0 else (rest, int(k)), None if flags is None else flags[index]))
-        self.replace(g, *(part for part, _, _ in parts))
-        for part, (id, count), flag in parts:
-            part.pc = g.pc
-            following = self.barrier(part, id, count, mode, how, flag, slot, next_pc)
-            if following >= 0:
-                part.pc = following
-        return -1
-
-    def _per_column(self, g: Group) -> ndarray:
-        return np.full(self.B, g.n) if g.cols is None else np.bincount(g.cols, minlength=self.B)
-
-    def _alive(self) -> ndarray:
-        return self.T - self.exited.sum(axis=0)
-
-    def _release(self, id: int, count: int | None) -> bool:
-        """Let the groups at barrier `id` go on if, in every block, enough threads have come."""
-        waiting = [g for g in self.groups if g.waits == "barrier" and g.held.id == id]
-        if not waiting:
-            return False
-        total = sum((self._per_column(g) for g in waiting), self.arrived.get(id, np.zeros(self.B, int)))
-        need = self._alive() if count is None else np.full(self.B, count)
-        done = total >= need
-        if not done.any():
-            return False
-        if not done.all():
-            if any(not g.waits and g.idle != self.machine.stores for g in self.groups):
-                return False
-            self.split(done)
-            return self._release(id, count)
-        if self._parted_by_place(waiting):
-            return self._release(id, count)
-        values = self._reduced(waiting, waiting[0].held.how, [g.held.predicate for g in waiting]) if waiting[0].held.slot is not None else [None] * len(waiting)
-        everyone = count is None or bool((need >= self._alive()).all())
-        if self.machine.check:
-            self.machine.faults.barrier_completed(self, id, waiting, everyone and (count is None or count >= self.T))
-        site = (waiting[0].code.number, waiting[0].pc)
-        for g, value in zip(waiting, values, strict=True):
-            if g.held.slot is not None:
-                g.regs[g.held.slot] = value
-            g.pc, g.waits, g.held = g.held.next_pc, "", None
-        self.arrived.pop(id, None)
-        if everyone:
-            self.last_pc[self.exited] = -1  # who left before this barrier isn't missed at later ones
-        met = np.zeros(self.B, bool)
-        for g in waiting:
-            met[slice(None) if g.cols is None else g.cols] = True
-        self._completed(None if everyone else waiting, int(met.sum()), site)
-        return True
-
-    def _parted_by_place(self, waiting: list[Group]) -> bool:
-        """Blocks that wait at different barriers part, so that each barrier is dealt with for its own blocks; whether there were any."""
-        places = {place: 1 << k for k, place in enumerate({(g.code.number, g.pc): None for g in waiting})}
-        if len(places) == 1:
-            return False
-        here = [0] * self.B
-        for g in waiting:
-            for column in range(self.B) if g.cols is None else set(g.cols.tolist()):
-                here[column] |= places[g.code.number, g.pc]
-        alike = np.array([x == here[0] for x in here])
-        if alike.all():
-            return False
-        self.split(alike)
-        return True
-
-    def _completed(self, members: list[Group] | None, barriers: int, site: tuple[int, int] | None = None) -> None:
-        """A barrier stands behind us: of the whole block, or of `members` only; `barriers` blocks were at it."""
-        self.machine.barriers += barriers
-        if site is not None:
-            self.machine.barrier_sites[site] = self.machine.barrier_sites.get(site, 0) + barriers
-        self.time += 1
-        if members is None:
-            self.last_sync = self.time
-            self.partial_syncs.clear()
-            self.shared_check.barrier()
-            self.machine.order.barrier(self)
-        else:
-            mask = np.zeros((self.T, self.B), bool)
-            for g in members:
-                mask[g.rows if g.cols is None else (g.rows, g.cols)] = True
-            self.partial_syncs.append((self.time, mask))
-            self.shared_check.partial_sync()
-
-    def sync_warp(self, g: Group) -> None:
-        """__syncwarp: the lanes of the mask see each other's writes."""
-        mask = g.code.mask(g.pc)
-        mask = mask if mask.__class__ is int else mask(g)
-        self.time += 1
-        if mask.__class__ is int and mask == 0xFFFFFFFF:
-            if self.warp_sync is None:
-                self.warp_sync = np.zeros((self.T, self.B), np.int64)
-            self.warp_sync[g.rows if g.cols is None else (g.rows, g.cols)] = self.time
-            self.shared_check.warp_sync(g.whole)
-            return
-        member = np.zeros((self.T, self.B), bool)
-        value = mask.full() if mask.__class__ is Split else mask
-        lanes = g.lanes.astype(np.uint32)
-        named = np.broadcast_to((value >> lanes if value.__class__ is ndarray else np.uint32(value) >> lanes) & np.uint32(1) != 0, g.shape)
-        if g.cols is None:
-            member[g.rows] = named
-        else:
-            member[g.rows, g.cols] = named[:, 0]
-        self.partial_syncs.append((self.time, member))
-        self.shared_check.partial_sync()
-
-    def _reduced(self, groups: list[Group], how: str, predicates: list) -> list:
-        """Reduction of the predicates of all threads of each block, as each group's register value."""
-        trues, all_true = np.zeros(self.B, np.uint32), np.ones(self.B, bool)
-        for g, p in zip(groups, predicates, strict=True):
-            full = np.broadcast_to(np.asarray(p), g.shape)
-            if g.cols is None:
-                trues += full.sum(axis=0, dtype=np.uint32)
-                all_true &= full.all(axis=0)
-            else:
-                trues += np.bincount(g.cols, weights=full[:, 0], minlength=self.B).astype(np.uint32)
-                all_true &= np.bincount(g.cols, weights=~full[:, 0], minlength=self.B) == 0
-        value = trues if how == "popc" else all_true if how == "and" else trues > 0
-        if self.B == 1:
-            one = int(value[0]) if how == "popc" else bool(value[0])
-            return [one] * len(groups)
-        return [value[None, :] if g.cols is None else value[g.cols][:, None] for g in groups]
+    # ------------------------------------------------------------------ nobody can run
 
     def _freed(self) -> bool:
         """Let those go on whose barrier, or warp operation, waits only for threads that have left the kernel meanwhile."""
-        if any(g.waits == "barrier" and self._release(g.held.id, g.held.count) for g in self.groups):
+        if any(g.waits == "barrier" and release(self, g.held.id, g.held.count) for g in self.groups):
             return True
         for g in self.groups:
             if g.waits == "warp":
-                mask = g.code.mask(g.pc)
-                if self._missing(g, mask if mask.__class__ is int else mask(g))[0] is None:
-                    self.machine.faults.missing_lanes(g)
+                if missing_lanes(self, g, member_mask(g))[0] is None:
+                    waiting.missing_lanes(self.machine.faults, g)
                     g.waits = "forced"
                     return True
         return False
@@ -558,10 +337,10 @@ class Batch:
         waiters = [g for g in self.groups if g.waits == "warp"]
         if waiters:
             for g in waiters:
-                self.machine.faults.missing_lanes(g)
+                waiting.missing_lanes(self.machine.faults, g)
                 g.waits = "forced"
             return
-        self.machine.faults.deadlock(self)
+        waiting.deadlock(self.machine.faults, self)
         self.groups.clear()
 
 

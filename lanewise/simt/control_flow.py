@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import checks
+from .barriers import barrier, sync_warp
 from .errors import Stop
 from .group import Group
 from .runtime import BUILT_IN, call_built_in
@@ -107,8 +108,8 @@ RUNTIME: dict[str, Any] = {
     "TRAP": trap,
     "LEAVE": leave_some,
     "CALL": call,
-    "BARRIER": lambda g, *rest: g.batch.barrier(g, *rest),
-    "WARPSYNC": lambda g: g.batch.sync_warp(g),
+    "BARRIER": lambda g, *rest: barrier(g.batch, g, *rest),
+    "WARPSYNC": lambda g: sync_warp(g.batch, g),
     "CLOCK": clock,
     "TAINT": taint,
     "ACQUIRE": lambda g, address: g.batch.machine.order.acquire(g, address),

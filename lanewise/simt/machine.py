@@ -208,7 +208,7 @@ class Machine:
         self.fresh_taint = absent
         if not g.taint:  # no earlier value of the kind is alive
             self.absent_sources = {}
-        line, operation = g.code.graph.body[index].line or None, self.faults.warp_operation(g, g.pc)
+        line, operation = g.code.graph.body[index].line or None, checks.warp_operation(self.faults, g)
         for row in np.flatnonzero(absent.any(axis=1)):
             column = min(int(absent[row].argmax()), lanes.shape[1] - 1)
             self.absent_sources.setdefault(int(g.rows[row]), (line, operation, int(lanes[row, column])))

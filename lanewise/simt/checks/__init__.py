@@ -8,6 +8,7 @@ from .order import Order
 from .races import GlobalRaces
 from .shared import SharedCheck
 from .taint import TAINT_NAMES, tainted_run
+from .waiting import warp_operation
 from .wrapping import watch, watched_products
 
-__all__ = ["Faults", "GlobalRaces", "Initialised", "Order", "SharedCheck", "TAINT_NAMES", "tainted_run", "watch", "watched_products"]
+__all__ = ["Faults", "GlobalRaces", "Initialised", "Order", "SharedCheck", "TAINT_NAMES", "tainted_run", "warp_operation", "watch", "watched_products"]

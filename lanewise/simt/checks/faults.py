@@ -11,7 +11,7 @@ from .. import c_types, explain
 from ..demangle import demangle
 from ..errors import Stop
 from ..finding import Finding
-from ..memory import RANGE, Allocation
+from ..memory import Allocation
 from ..values import Split, i64, ndarray, signed
 from ..words import who
 
@@ -34,7 +34,6 @@ class Faults:
         self.machine = machine
         self.found: dict[tuple, Finding] = {}
         self.arrays: dict[str, tuple[str, tuple[int, ...] | None]] = {}  # shared and local arrays of the source: name → (type, dims)
-        self.arrivals: dict[int, int | None] = {}
 
     # ------------------------------------------------------------------ collecting
 
@@ -70,9 +69,9 @@ class Faults:
     def line(self, iid: int) -> int | None:
         return self.machine.program.sites[iid].line
 
-    def pc_line(self, g: Group, pc: int | None = None) -> int | None:
-        block = g.code.blocks[g.pc if pc is None else pc]
-        return next((i.line for i in block.instructions if i.line), None)
+    def pc_line(self, g: Group) -> int | None:
+        """The source line at which the group stands."""
+        return next((i.line for i in g.code.blocks[g.pc].instructions if i.line), None)
 
     def variable(self, name: str) -> tuple[str, int, tuple[int, ...] | None]:
         """A PTX variable's name in the source, the bytes of its element, and its dimensions as far as known."""
@@ -102,11 +101,10 @@ class Faults:
     def out_of_bounds(self, g: Group, iid: int, a: Allocation, lanes: ndarray, addresses: ndarray, access: str, total: int) -> None:
         element = a.element
         index = (addresses - a.base) // element
-        first = 0
-        thread, block = self.lane(g, int(lanes[first]))
+        thread, block = self.lane(g, int(lanes[0]))
         self.add(
             explain.out_of_bounds(
-                array=a.name, index=int(index[first]), size=len(a.data) // element, access=access, thread=thread, block=block, line=self.line(iid),
+                array=a.name, index=int(index[0]), size=len(a.data) // element, access=access, thread=thread, block=block, line=self.line(iid),
                 space="constant" if a.space == "const" else a.space, shape=a.shape, elements=max(total // element, 1), count=len(lanes),
                 first_index=int(index.min()), last_index=int(index.max()) + max(total // element, 1) - 1,
             )
@@ -217,7 +215,7 @@ class Faults:
         self.add(
             Finding(
                 "step-limit", "error",
-                f"the call stack of {who(thread, block)} is full after {len(g.frames)} nested calls{_on(self.pc_line(g))}: "
+                f"the call stack of {who(thread, block)} is full after {len(g.frames)} nested calls{on_line(self.pc_line(g))}: "
                 "a recursion doesn't end; check the condition that ends it.",
                 line=self.pc_line(g), thread=thread, block=block,
             )
@@ -246,118 +244,11 @@ class Faults:
     def bad_call(self, g: Group, address: int) -> None:
         thread, block = self.lane(g, 0)
         self.add(
-            Finding("out-of-bounds", "error", f"{who(thread, block)} calls a function at address {address:#x}{_on(self.pc_line(g))}, but no function is there: the pointer was never set.",
+            Finding("out-of-bounds", "error", f"{who(thread, block)} calls a function at address {address:#x}{on_line(self.pc_line(g))}, but no function is there: the pointer was never set.",
                     line=self.pc_line(g), thread=thread, block=block)
         )  # fmt: skip
 
-    # ------------------------------------------------------------------ warps
 
-    def warp_operation(self, g: Group, pc: int) -> str:
-        i = g.code.blocks[pc].instructions[0]
-        line = self.machine.source_line(i.line)
-        import re
-
-        found = re.search(r"__\w+_sync\b|__syncwarp\b", line)
-        names = {"shfl": "__shfl_sync", "vote": "__ballot_sync", "match": "__match_any_sync", "redux": "__reduce_add_sync", "bar": "__syncwarp", "barrier": "__syncwarp"}
-        if found:
-            return found[0]
-        if i.opcode == "shfl":
-            mode = next(m for m in i.modifiers if m in ("up", "down", "bfly", "idx"))
-            return {"idx": "__shfl_sync", "bfly": "__shfl_xor_sync"}.get(mode, f"__shfl_{mode}_sync")
-        if i.opcode == "vote":
-            mode = next(m for m in i.modifiers if m in ("all", "any", "uni", "ballot"))
-            return f"__{mode}_sync"
-        return names.get(i.opcode, ".".join((i.opcode, *i.modifiers[:1])))
-
-    def _mask_and_active(self, g: Group, lane: int) -> tuple[int, int]:
-        """The member mask of a lane of the group (irregular groups: its number there; regular ones: of thread number `lane` in the first block), and who of its warp is here."""
-        mask = g.code.mask(g.pc)
-        mask = mask if mask.__class__ is int else mask(g)
-        mask = mask.full() if mask.__class__ is Split else mask
-        named = mask if mask.__class__ is int else int(mask[lane if mask.shape[0] > 1 else 0, 0])
-        here = g.rows[(g.rows >> 5 == g.rows[lane] >> 5) & (g.cols == g.cols[lane] if g.cols is not None else True)]
-        return named, int(sum(1 << int(r & 31) for r in here))
-
-    def missing_lanes(self, g: Group) -> None:
-        if not self.machine.check:
-            return
-        warps = g.rows >> 5 if g.cols is None else (g.rows >> 5) * g.batch.B + g.cols
-        for lane in np.unique(warps, return_index=True)[1].tolist():
-            mask, active = self._mask_and_active(g, lane)
-            if mask & ~active:
-                thread, block = self.lane(g, lane if g.cols is not None else lane * g.batch.B)
-                self.add(explain.warp_mask(line=self.pc_line(g), thread=thread, block=block, operation=self.warp_operation(g, g.pc), mask=mask, active=active, count=1))
-                return
-
-    def outside_mask(self, g: Group, pc: int, mask, outside: ndarray) -> None:
-        index = int(np.flatnonzero(outside.ravel())[0])
-        thread, block = self.lane(g, index)
-        value, active = self._mask_and_active(g, index if g.cols is not None else index // g.batch.B)
-        self.add(
-            explain.warp_mask(
-                line=self.pc_line(g), thread=thread, block=block, operation=self.warp_operation(g, pc), mask=value, active=active,
-                next_step="The mask must name every lane that executes it, this one included.",
-            )
-        )  # fmt: skip
-
-    # ------------------------------------------------------------------ block barriers
-
-    def note_arrival(self, g: Group, id: int, count: int | None) -> None:
-        self.arrivals[id] = count
-
-    def barrier_completed(self, batch, id: int, waiting: list[Group], everyone: bool) -> None:
-        """Threads of one block met at barriers on different lines, or some had skipped it."""
-        places = {(g.code.number, g.pc) for g in waiting}
-        if len(places) > 1:
-            lines = [self.pc_line(g) for g in waiting]
-            if len(set(lines)) > 1 or None in lines:
-                self.add(
-                    explain.barrier_divergence(
-                        lines=lines, threads=[sorted({int(r) for r in g.rows}) for g in waiting], block=self.block(int(batch.ids[0])), thread=self.thread(int(waiting[0].rows[0]))
-                    )
-                )
-            return
-        if not everyone or not batch.exited.any():
-            return
-        g = waiting[0]
-        code, pc = (g.frames[0].code, g.frames[0].pc) if g.frames else (g.code, g.pc)
-        behind = code.graph.behind(pc) - (frozenset() if g.frames else {pc})
-        skipped = batch.exited & np.isin(batch.last_pc, list(behind)) & ~batch.exited.all(axis=0)  # they ran code behind the barrier and have gone
-        if skipped.any():
-            column = int(np.flatnonzero(skipped.any(axis=0))[0])
-            self.add(
-                explain.barrier_divergence(
-                    lines=[self.pc_line(waiting[0])], threads=[sorted({int(r) for g in waiting for r in (g.rows if g.cols is None else g.rows[g.cols == column])})], block=self.block(int(batch.ids[column])),
-                    thread=self.thread(int(waiting[0].rows[0])), left=np.flatnonzero(skipped[:, column]).tolist(),
-                )
-            )  # fmt: skip
-
-    def deadlock(self, batch) -> None:
-        """Nobody in the batch can go on."""
-        waiting = [g for g in batch.groups if g.waits == "barrier"]
-        g = waiting[0]
-        block = self.block(int(batch.ids[int(g.cols[0]) if g.cols is not None else 0]))
-        threads = sorted({int(r) for r in g.rows})
-        if g.held.count is not None:
-            arrived = sum(len(np.unique(x.rows)) for x in waiting if x.held.id == g.held.id)
-            self.add(
-                explain.named_barrier_deadlock(
-                    line=self.pc_line(g), threads=threads, block=block, barrier=g.held.id, expected=g.held.count, arrived=arrived, thread=self.thread(threads[0])
-                )
-            )
-            return
-        others = [x for x in waiting if x.held.id != g.held.id]
-        there = f" while {len(others[0].rows)} others wait at barrier {others[0].held.id}{_on(self.pc_line(others[0]))}" if others else ""
-        self.add(
-            explain.deadlock(
-                line=self.pc_line(g), threads=threads, block=block, waits_for=f"all threads of the block at barrier {g.held.id}{there}",
-                next_step="Let every thread of the block reach the same barrier.", thread=self.thread(threads[0]),
-            )
-        )  # fmt: skip
-
-
-def _on(line: int | None) -> str:
+def on_line(line: int | None) -> str:
+    """The end of a message: where, if that is known."""
     return f" on line {line}" if line else ""
-
-
-__all__ = ["RANGE", "Faults"]

@@ -1,0 +1,252 @@
+"""How lanes wait for each other: at block barriers, and at warp-wide instructions for the lanes that the member mask names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .checks import waiting
+from .group import Group
+from .values import Split, full, ndarray, u32
+
+if TYPE_CHECKING:
+    from .batch import Batch
+
+
+@dataclass(slots=True)
+class Held:
+    """What a group that waits at a block barrier brought with it."""
+
+    id: int
+    count: int | None  # threads the barrier waits for; None: all of the block
+    how: str  # popc, and, or: a reduction of `predicate`
+    predicate: Any
+    slot: int | None  # register that gets the reduction
+    next_pc: int
+
+    def map(self, f) -> Held:
+        return Held(self.id, self.count, self.how, f(self.predicate), self.slot, self.next_pc)
+
+    def merged(self, other: Held, join) -> Held:
+        predicate = None if self.predicate is None else join(self.predicate, other.predicate, "pred")
+        return Held(self.id, self.count, self.how, predicate, self.slot, self.next_pc)
+
+
+def member_mask(g: Group):
+    """The member mask of the warp-wide instruction at which the group stands: an int, or an array."""
+    mask = g.code.mask(g.pc)
+    return mask if mask.__class__ is int else full(mask(g))
+
+
+def together(batch: Batch, g: Group) -> bool:
+    """Whether all lanes that the member mask names are here; if not, the group waits."""
+    mask = member_mask(g)
+    if g.whole and mask.__class__ is int and mask == 0xFFFFFFFF:
+        return True
+    for other in [x for x in batch.groups if x is not g and x.waits == "" and batch.only_returns(x)]:
+        batch.leave(other)  # nothing keeps them: they don't count as missing
+    missing, outside = missing_lanes(batch, g, mask)
+    if outside is not None and batch.machine.check:
+        waiting.outside_mask(batch.machine.faults, g, outside)
+    if missing is None or g.waits == "forced":
+        g.waits = ""
+        return True
+    g.waits = "warp"
+    return False
+
+
+def missing_lanes(batch: Batch, g: Group, mask):
+    """(threads × blocks named by the mask, alive, not here; None if there are none), (lanes here that the mask doesn't name, or None)."""
+    named_here = _names_itself(g, mask)
+    outside = None if named_here.all() else ~named_here
+    here = np.zeros((batch.W * 32, batch.B), bool)
+    named = np.zeros((batch.W * 32, batch.B), bool)
+    bits = np.arange(32, dtype=u32)
+    if g.cols is None:
+        here[g.rows] = True
+        per_warp, first = np.unique(g.rows >> 5, return_index=True)
+        m = mask[first] if mask.__class__ is ndarray and mask.shape[0] > 1 else mask
+        wanted = (np.asarray(m).reshape(-1, 1, m.shape[1] if m.__class__ is ndarray else 1) >> bits[None, :, None] & u32(1)) != 0
+        wanted = np.broadcast_to(wanted, (len(per_warp), 32, batch.B))
+        named.reshape(batch.W, 32, batch.B)[per_warp] = wanted
+    else:
+        here[g.rows, g.cols] = True
+        m = np.broadcast_to(mask[:, 0] if mask.__class__ is ndarray else u32(mask), (g.n,))
+        table = named.reshape(batch.W, 32, batch.B)
+        table[g.rows >> 5, :, g.cols] = (m[:, None] >> bits & u32(1)) != 0
+    missing = named & ~here
+    missing[batch.T :] = False  # lanes that don't exist
+    missing[: batch.T] &= ~batch.exited
+    return (missing if missing.any() else None), outside
+
+
+def _names_itself(g: Group, mask) -> ndarray:
+    """In which lanes of the group the mask has the lane's own bit."""
+    bits = mask if mask.__class__ is ndarray else u32(mask)
+    return np.broadcast_to((bits >> g.lanes.astype(u32) & u32(1)) != 0, g.shape)
+
+
+def barrier(batch: Batch, g: Group, id, count, mode: str, how: str, predicate, slot: int | None, next_pc: int) -> int:
+    """`id` and `count` (None: all threads of the block) are the same in every lane, or the group parts by them."""
+    for which, value in ((0, id), (1, count)):
+        if value.__class__ in (ndarray, Split):
+            return _barriers(batch, g, which, value, (id, count), mode, how, predicate, slot, next_pc)
+    if mode == "arrive":
+        here = _per_column(batch, g)
+        batch.arrived[id] = batch.arrived.get(id, np.zeros(batch.B, int)) + here
+        batch.machine.stores += 1
+        release(batch, id, count)
+        return next_pc
+    if g.whole and count in (None, batch.T) and len(batch.groups) == 1 and not batch.arrived:
+        _completed(batch, None, batch.B, (g.code.number, g.pc))
+        if slot is not None:
+            g.regs[slot] = _reduced(batch, [g], how, [predicate])[0]
+        return next_pc
+    g.waits, g.held = "barrier", Held(id, count, how, predicate, slot, next_pc)
+    g.came_from = g.pc
+    release(batch, id, count)
+    return -1
+
+
+def _barriers(batch: Batch, g: Group, which: int, value, operands: tuple, mode: str, how: str, predicate, slot: int | None, next_pc: int) -> int:
+    """Lanes of one group that name different barriers: each set waits at its own."""
+    flat = g.flattened()
+    values = np.broadcast_to(full(value), g.shape).reshape(-1)
+    other = operands[1 - which]
+    others = None if other.__class__ not in (ndarray, Split) else np.broadcast_to(full(other), g.shape).reshape(-1, 1)
+    flags = None if predicate is None else np.broadcast_to(predicate, g.shape).reshape(-1, 1)
+    parts = []
+    for k in np.unique(values):
+        index = np.flatnonzero(values == k)
+        part = flat.taken(index)
+        if len(index) == len(batch.ids) * len(np.unique(part.rows)):
+            part.origin = np.unique(part.rows)
+        rest = other if others is None else others[index]
+        parts.append((part, (int(k), rest) if which == 0 else (rest, int(k)), None if flags is None else flags[index]))
+    batch.replace(g, *(part for part, _, _ in parts))
+    for part, (id, count), flag in parts:
+        part.pc = g.pc
+        following = barrier(batch, part, id, count, mode, how, flag, slot, next_pc)
+        if following >= 0:
+            part.pc = following
+    return -1
+
+
+def _per_column(batch: Batch, g: Group) -> ndarray:
+    return np.full(batch.B, g.n) if g.cols is None else np.bincount(g.cols, minlength=batch.B)
+
+
+def _alive(batch: Batch) -> ndarray:
+    return batch.T - batch.exited.sum(axis=0)
+
+
+def release(batch: Batch, id: int, count: int | None) -> bool:
+    """Let the groups at barrier `id` go on if, in every block, enough threads have come."""
+    parked = [g for g in batch.groups if g.waits == "barrier" and g.held.id == id]
+    if not parked:
+        return False
+    total = sum((_per_column(batch, g) for g in parked), batch.arrived.get(id, np.zeros(batch.B, int)))
+    need = _alive(batch) if count is None else np.full(batch.B, count)
+    done = total >= need
+    if not done.any():
+        return False
+    if not done.all():
+        if any(not g.waits and g.idle != batch.machine.stores for g in batch.groups):
+            return False
+        batch.split(done)
+        return release(batch, id, count)
+    if _parted_by_place(batch, parked):
+        return release(batch, id, count)
+    first = parked[0].held
+    values = [None] * len(parked) if first.slot is None else _reduced(batch, parked, first.how, [g.held.predicate for g in parked])
+    everyone = count is None or bool((need >= _alive(batch)).all())
+    if batch.machine.check:
+        waiting.barrier_completed(batch.machine.faults, batch, parked, everyone and (count is None or count >= batch.T))
+    site = (parked[0].code.number, parked[0].pc)
+    for g, value in zip(parked, values, strict=True):
+        if g.held.slot is not None:
+            g.regs[g.held.slot] = value
+        g.pc, g.waits, g.held = g.held.next_pc, "", None
+    batch.arrived.pop(id, None)
+    if everyone:
+        batch.last_pc[batch.exited] = -1  # who left before this barrier isn't missed at later ones
+    met = np.zeros(batch.B, bool)
+    for g in parked:
+        met[slice(None) if g.cols is None else g.cols] = True
+    _completed(batch, None if everyone else parked, int(met.sum()), site)
+    return True
+
+
+def _parted_by_place(batch: Batch, waiting: list[Group]) -> bool:
+    """Blocks that wait at different barriers part, so that each barrier is dealt with for its own blocks; whether there were any."""
+    places = {place: 1 << k for k, place in enumerate({(g.code.number, g.pc): None for g in waiting})}
+    if len(places) == 1:
+        return False
+    here = [0] * batch.B
+    for g in waiting:
+        for column in range(batch.B) if g.cols is None else set(g.cols.tolist()):
+            here[column] |= places[g.code.number, g.pc]
+    alike = np.array([x == here[0] for x in here])
+    if alike.all():
+        return False
+    batch.split(alike)
+    return True
+
+
+def _completed(batch: Batch, members: list[Group] | None, barriers: int, site: tuple[int, int] | None = None) -> None:
+    """A barrier stands behind us: of the whole block, or of `members` only; `barriers` blocks were at it."""
+    batch.machine.barriers += barriers
+    if site is not None:
+        batch.machine.barrier_sites[site] = batch.machine.barrier_sites.get(site, 0) + barriers
+    batch.time += 1
+    if members is None:
+        batch.last_sync = batch.time
+        batch.partial_syncs.clear()
+        batch.shared_check.barrier()
+        batch.machine.order.barrier(batch)
+    else:
+        mask = np.zeros((batch.T, batch.B), bool)
+        for g in members:
+            mask[g.rows if g.cols is None else (g.rows, g.cols)] = True
+        batch.partial_syncs.append((batch.time, mask))
+        batch.shared_check.partial_sync()
+
+
+def sync_warp(batch: Batch, g: Group) -> None:
+    """__syncwarp: the lanes of the mask see each other's writes."""
+    mask = member_mask(g)
+    batch.time += 1
+    if mask.__class__ is int and mask == 0xFFFFFFFF:
+        if batch.warp_sync is None:
+            batch.warp_sync = np.zeros((batch.T, batch.B), np.int64)
+        batch.warp_sync[g.rows if g.cols is None else (g.rows, g.cols)] = batch.time
+        batch.shared_check.warp_sync(g.whole)
+        return
+    member = np.zeros((batch.T, batch.B), bool)
+    named = _names_itself(g, mask)
+    if g.cols is None:
+        member[g.rows] = named
+    else:
+        member[g.rows, g.cols] = named[:, 0]
+    batch.partial_syncs.append((batch.time, member))
+    batch.shared_check.partial_sync()
+
+
+def _reduced(batch: Batch, groups: list[Group], how: str, predicates: list) -> list:
+    """Reduction of the predicates of all threads of each block, as each group's register value."""
+    trues, all_true = np.zeros(batch.B, u32), np.ones(batch.B, bool)
+    for g, p in zip(groups, predicates, strict=True):
+        flags = np.broadcast_to(np.asarray(p), g.shape)
+        if g.cols is None:
+            trues += flags.sum(axis=0, dtype=u32)
+            all_true &= flags.all(axis=0)
+        else:
+            trues += np.bincount(g.cols, weights=flags[:, 0], minlength=batch.B).astype(u32)
+            all_true &= np.bincount(g.cols, weights=~flags[:, 0], minlength=batch.B) == 0
+    value = trues if how == "popc" else all_true if how == "and" else trues > 0
+    if batch.B == 1:
+        one = int(value[0]) if how == "popc" else bool(value[0])
+        return [one] * len(groups)
+    return [value[None, :] if g.cols is None else value[g.cols][:, None] for g in groups]
