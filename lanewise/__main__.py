@@ -54,12 +54,13 @@ def parser() -> argparse.ArgumentParser:
     one = command("new", "author.new", "the files of a new chapter or exercise")
     one.add_argument("key", metavar="KEY", help="ch05 with a SLUG behind it, or a whole key: ch05_reductions, ch05b_block_max")
     one.add_argument("slug", nargs="?", metavar="SLUG")
-    one = command("build", "author.build", "skeletons and notebooks from their sources")
+    one = command("build", "author.build", "skeletons, notebooks and docs/claims.md from their sources")
     one.add_argument("keys", nargs="*", metavar="CHAPTER", help="these chapters alone")
     one.add_argument("--skeletons", action="store_true", help="skeletons alone")
     one.add_argument("--notebooks", action="store_true", help="notebooks alone")
-    one = command("check", "author.check", "skeletons and notebooks equal their sources")
-    one.add_argument("--skeletons", action="store_true", help="leave the notebooks out")
+    one.add_argument("--docs", action="store_true", help="docs/claims.md alone")
+    one = command("check", "author.check", "skeletons, notebooks and docs/claims.md equal their sources")
+    one.add_argument("--skeletons", action="store_true", help="leave notebooks and docs out")
     commands.add_parser("bench", help=OWN["bench"][1], add_help=False)
     return whole
 

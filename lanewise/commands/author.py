@@ -10,13 +10,17 @@ from lanewise.names import CourseError, find_course
 
 
 def build(args: Namespace) -> int:
-    """Skeletons from solutions, notebooks from chapters; says which files changed."""
+    """Skeletons from solutions, notebooks from chapters, docs/claims.md from results; says which files changed."""
+    from lanewise.claims import write_page
     from lanewise.notebook import write_notebooks
 
     course = find_course()
-    changed = [] if args.notebooks else write_skeletons(course)
-    if not args.skeletons:
+    parts = {part for part in ("skeletons", "notebooks", "docs") if getattr(args, part)} or {"skeletons", "notebooks", "docs"}
+    changed = write_skeletons(course) if "skeletons" in parts else []
+    if "notebooks" in parts:
         changed += write_notebooks(course, [course.chapter(word) for word in args.keys] or course.chapters())
+    if "docs" in parts and not args.keys:
+        changed += write_page(course)
     for path in changed:
         print(f"wrote {path.relative_to(course.root)}")
     if not changed:
@@ -25,7 +29,8 @@ def build(args: Namespace) -> int:
 
 
 def check(args: Namespace) -> int:
-    """Skeletons and notebooks equal what their sources give; every description is whole. Exit status 1 where not."""
+    """Skeletons, notebooks and docs/claims.md equal what their sources give; every description is whole. Exit status 1 where not."""
+    from lanewise.claims import stale_page
     from lanewise.exercise import load
     from lanewise.notebook import stale_notebooks
 
@@ -39,7 +44,7 @@ def check(args: Namespace) -> int:
         if key.is_exercise and not course.wrong(key).is_file():
             found.append(f"tests/wrong/{key}.py is missing: name the wrong variants and their verdicts there.")
     if not args.skeletons:
-        found += stale_notebooks(course)
+        found += stale_notebooks(course) + stale_page(course)
     for sentence in found:
         print(sentence, file=sys.stderr)
     if not found:

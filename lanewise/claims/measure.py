@@ -1,0 +1,231 @@
+"""What the articles' claims are held against, counted: the course's own kernels on the simulator, at sizes where a count takes seconds.
+
+Every function here is one table of results/claims.json. Bytes are bytes; `compulsory` are those that DRAM must deliver or take at least once a launch;
+`asked` are those the SMs ask of global memory, as if there were no L2 cache.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lanewise import simt
+from lanewise.exercise import ceil_div
+from lanewise.listing import source
+from lanewise.results import Row
+
+NAIVE = ("ch09_scores", "ch09_softmax", "ch09_values")
+FLASH_ROWS = 32  # query rows a block of ch12_flash_forward keeps
+EPSILON = 1e-6  # listing A adds it to a tile's sum
+
+
+def sized(key: str, **sizes: int) -> str:
+    """A kernel's text with other values of its `constexpr int` constants. Raises ValueError where one isn't defined exactly once."""
+    text = source(key)
+    for name, value in sizes.items():
+        text, count = re.subn(rf"\b{name} = \d+([,;])", rf"{name} = {value}\1", text)
+        if count != 1:
+            raise ValueError(f"{key}.cu defines {name} {count} times: name a constant that is defined once.")
+    return text
+
+
+def run(key: str, grid: Any, block: Any, arguments: Sequence[Any], *, text: str = "", shared: int = 0, schedule: int = 0) -> Any:
+    """Launch the kernel `key` and return its simt.Counters. Raises KernelFault where the report holds a fault: a faulty kernel's counts mean nothing."""
+    kernel = simt.compile(text or source(key)).kernel(key.split("_", 1)[1])
+    report = kernel.launch(grid, block, tuple(arguments), shared, schedule=schedule)
+    report.raise_if_faulty()
+    return report.counters
+
+
+def normal(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
+
+
+def compulsory(counters: Any) -> int:
+    return counters.dram_read_bytes + counters.dram_write_bytes
+
+
+def branches() -> list[Row]:
+    """Two recipes of 16 steps, chosen by the lane or by the warp: 256 threads."""
+    rows = []
+    for key in ("ch02_branch_by_lane", "ch02_branch_by_warp"):
+        c = run(key, 1, 256, (np.empty(256, np.float32), np.int32(16)))
+        rows.append({"kernel": key, "warp_instructions": c.warp_instructions, "active_lane_ratio": round(c.active_lane_ratio, 3)})
+    return rows
+
+
+def sums() -> list[Row]:
+    """A sum of 4096 floats in blocks of 256, by tree and by shuffles: what each takes of a thread and of shared memory."""
+    rows = []
+    for key in ("ch05_tree_sum", "ch05_warp_sum"):
+        c = run(key, 16, 256, (normal(4096), np.empty(16, np.float32), np.int32(4096)))
+        taken = simt.compile(source(key)).kernel(key.split("_", 1)[1]).resources("sm_90a")
+        shared = c.shared_load_requests + c.shared_store_requests
+        rows.append({"kernel": key, "registers": taken.registers, "shared_requests": shared, "barriers": c.barriers})
+    return rows
+
+
+def atomic_orders(orders: int = 8) -> list[Row]:
+    """The same 4096 floats added by atomics, with the blocks in other orders."""
+    x = np.random.default_rng(0).random(4096, dtype=np.float32)
+    exact = x.sum(dtype=np.float64)
+    found = []
+    for order in range(orders):
+        total = np.zeros(1, np.float32)
+        run("ch05_atomic_sum", 16, 256, (x, total, np.int32(4096)), schedule=order)
+        found.append(float(total[0]))
+    worst = max(abs(value - exact) / exact for value in found)
+    return [{"kernel": "ch05_atomic_sum", "orders": orders, "different_sums": len(set(found)), "worst_relative_error": float(f"{worst:.1e}")}]
+
+
+def occupied() -> list[Row]:
+    """What the fast float32 kernels take of an SM: registers a thread, shared memory a block (ptxas, and the kernels' own launches)."""
+    rows = []
+    for key, dynamic in (("ch12_flash_forward", 0), ("ch12_flash_registers", 107520)):
+        taken = simt.compile(source(key)).kernel(key.split("_", 1)[1]).resources("sm_90a")
+        rows.append({"kernel": key, "registers": taken.registers, "shared_bytes": taken.static_shared + dynamic, "spilled_bytes": taken.spill_stores})
+    return rows
+
+
+def naive_steps(sizes: Sequence[int] = (128, 256, 512)) -> list[Row]:
+    """Attention in three launches, one head, d = 64."""
+    rows = []
+    for n in sizes:
+        for key, c in naive(n).items():
+            rows.append({"N": n, "kernel": key, "flops": c.flops, "asked": c.global_bytes, "read": c.dram_read_bytes, "written": c.dram_write_bytes})
+    return rows
+
+
+def naive(n: int) -> dict[str, Any]:
+    """Kernel → counters of attention in three launches, one head, d = 64, n queries and keys (a multiple of 32)."""
+    Q, K, V = (normal(1, n, 64, seed=seed) for seed in range(3))
+    S, O, size = np.empty((1, n, n), np.float32), np.empty_like(Q), np.int32(n)  # noqa: E741
+    launches = (
+        ((n // 32, n // 8, 1), (32, 8), (Q, K, S, size, size, np.float32(0.125))),
+        ((n // 4, 1), 128, (S, size, size)),
+        ((n // 4, 1), (64, 4), (S, V, O, size, size)),
+    )
+    return {key: run(key, grid, block, arguments) for key, (grid, block, arguments) in zip(NAIVE, launches, strict=True)}
+
+
+def flash(n: int) -> Any:
+    """Counters of ch12_flash_forward, one head, d = 64."""
+    Q, K, V = (normal(1, n, 64, seed=seed) for seed in range(3))
+    O, LSE = np.empty_like(Q), np.empty((1, n), np.float32)  # noqa: E741
+    arguments = (Q, K, V, O, LSE, np.int32(n), np.int32(n), np.float32(0.125), np.uintp(0))
+    return run("ch12_flash_forward", (ceil_div(n, FLASH_ROWS), 1), 128, arguments)
+
+
+def ways(sizes: Sequence[int] = (64, 128, 256, 512, 1024)) -> list[Row]:
+    """Three launches against one: one head, d = 64. `held` are the bytes of all arrays."""
+    rows = []
+    for n in sizes:
+        steps, one = list(naive(n).values()), flash(n)
+        thin = 4 * 4 * n * 64
+        rows.append({
+            "N": n,
+            "asked_naive": sum(c.global_bytes for c in steps), "asked_flash": one.global_bytes,
+            "compulsory_naive": sum(map(compulsory, steps)), "compulsory_flash": compulsory(one),
+            "flops_naive": sum(c.flops for c in steps), "flops_flash": one.flops,
+            "held_naive": thin + 4 * n * n, "held_flash": thin + 4 * n,
+        })  # fmt: skip
+    return rows
+
+
+def tiles(shapes: Sequence[tuple[int, int]] = ((8, 32), (16, 32), (32, 32), (64, 32), (32, 8), (32, 16), (32, 64)), n: int = 128, d: int = 32) -> list[Row]:
+    """Queries in the outer loop, with other tiles: bytes asked against the formula, and bytes written besides O and LSE."""
+    rows = []
+    for Br, Bc in shapes:
+        Q, K, V = (normal(n, d, seed=seed) for seed in range(3))
+        O, LSE = np.empty_like(Q), np.empty(n, np.float32)  # noqa: E741
+        arguments = (Q, K, V, O, LSE, np.int32(n), np.int32(n), np.float32(d**-0.5), np.uintp(0))
+        text = sized("ch12_flash_tiles", Br=Br, Bc=Bc)
+        c = run("ch12_flash_tiles", ceil_div(n, Br), 4 * Br, arguments, text=text)
+        rows.append({
+            "Br": Br, "Bc": Bc, "asked": c.global_bytes, "formula": 4 * (2 * n * d + 2 * ceil_div(n, Br) * n * d + n),
+            "scores_written": 32 * c.global_store_sectors - 4 * (n * d + n),
+            "tile_pairs": ceil_div(n, Br) * ceil_div(n, Bc),
+            "shared_bytes": simt.compile(text).kernel("flash_tiles").resources("sm_90a").static_shared,
+        })  # fmt: skip
+    return rows
+
+
+def keys_outer(widths: Sequence[int] = (8, 16, 32, 64), n: int = 64, d: int = 32) -> list[Row]:
+    """Keys in the outer loop (FlashAttention-1, Algorithm 1), with other widths of the key tile."""
+    rows = []
+    for Bc in widths:
+        Q, K, V = (normal(n, d, seed=seed) for seed in range(3))
+        O, m, l = np.zeros((n, d), np.float32), np.full(n, -np.inf, np.float32), np.zeros(n, np.float32)  # noqa: E741
+        c = run("ch12_flash_kv_outer", 1, 128, (Q, K, V, O, m, l, np.int32(n), np.float32(d**-0.5)), text=sized("ch12_flash_kv_outer", Bc=Bc))
+        rows.append({"Bc": Bc, "asked": c.global_bytes, "formula": 4 * (2 * n * d + ceil_div(n, Bc) * (3 * n * d + 4 * n))})
+    return rows
+
+
+def unstored_scores() -> list[Row]:
+    """Log-sum-exp of scores that nobody stores, 64 queries, 128 keys, d = 64: in two passes and in one."""
+    Q, K, LSE = normal(64, 64), normal(128, 64, seed=1), np.empty(64, np.float32)
+    rows = []
+    for passes in (2, 1):
+        c = run("ch10_unstored_scores", 1, 64, (Q, K, LSE, np.int32(64), np.int32(128), np.float32(0.125), np.int32(passes)))
+        rows.append({"passes": passes, "flops_a_score": round(c.flops / (64 * 128))})
+    return rows
+
+
+def softmax_slots() -> list[Row]:
+    """Online softmax of 64 rows, a warp a row: lanes' places in instructions, used or not, for each score."""
+    rows = []
+    for keys in (1024, 33):
+        S, P, LSE = normal(64, keys), np.empty((64, keys), np.float32), np.empty(64, np.float32)
+        c = run("ch10_online_warp", 16, 128, (S, P, LSE, np.int32(64), np.int32(keys), np.uintp(0)))
+        rows.append({"keys": keys, "slots_a_score": round(32 * c.warp_instructions / S.size, 1), "active_lane_ratio": round(c.active_lane_ratio, 3)})
+    return rows
+
+
+def listing_a(Q: np.ndarray, K: np.ndarray, V: np.ndarray, block: int) -> np.ndarray:
+    """The article's loop over tiles, in the type of its arguments: one maximum and one sum for a whole tile, no scale, results added up."""
+    O = np.zeros((len(Q), V.shape[1]), Q.dtype)  # noqa: E741
+    for row in range(0, len(Q), block):
+        for key in range(0, len(K), block):
+            S = Q[row : row + block] @ K[key : key + block].T
+            e = np.exp(S - S.max())
+            O[row : row + block] += e / (e.sum() + Q.dtype.type(EPSILON)) @ V[key : key + block]
+    return O
+
+
+def listing_a_ones(sizes: Sequence[int] = (64, 128, 256, 512), block: int = 64, d: int = 64) -> list[Row]:
+    """Listing A with V = 1 everywhere, so that every right output is 1: the mean of all outputs, the smallest and the largest."""
+    rows = []
+    for n in sizes:
+        got = listing_a(normal(n, d), normal(n, d, seed=1), np.ones((n, d), np.float32), block)
+        mean, smallest, largest = got.mean(dtype=np.float64), got.min(), got.max()
+        rows.append({"N": n, "block": block, "mean": float(f"{mean:.5g}"), "smallest": float(f"{smallest:.2g}"), "largest": float(f"{largest:.2g}")})
+    return rows
+
+
+def far_below(gaps: Sequence[int] = (0, 10, 20, 80, 90, 110)) -> list[Row]:
+    """A row of 64 equal scores that lies `gap` below its tile's maximum: the error of a weight, without and with the 1e-6, as a part of the right one."""
+    rows = []
+    for gap in gaps:
+        e = np.exp(np.full(64, -gap, np.float32))
+        total = e.sum(dtype=np.float32)
+        with np.errstate(invalid="ignore"):
+            plain, padded = (float(e[0] / (total + np.float32(extra))) * 64 - 1 for extra in (0.0, EPSILON))
+        rows.append({"gap": gap, "error_of_a_weight": told(plain), "with_1e-6": told(padded)})
+    return rows
+
+
+def told(error: float) -> str:
+    """An error as text: NaN isn't JSON."""
+    return "NaN" if error != error else f"{abs(error):.1e}"
+
+
+TABLES: dict[str, Callable[[], list[Row]]] = {
+    function.__name__: function
+    for function in (
+        listing_a_ones, far_below, branches, sums, atomic_orders, occupied, naive_steps, ways, tiles, keys_outer, unstored_scores, softmax_slots,
+    )
+}  # fmt: skip
+IN_NUMPY = ("listing_a_ones", "far_below")  # of the article's pseudocode, no kernel
