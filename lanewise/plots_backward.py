@@ -50,3 +50,44 @@ def jacobian(P: Sequence[float], dP: Sequence[float] = ()) -> Picture:
 
 def _signed(value: float) -> str:
     return f"{value:.2f}".replace("-", "−") if abs(value) >= 0.005 else "0.00"
+
+
+def passes(query_tiles: int, key_tiles: int, offset: int | None = None) -> Picture:
+    """Tiles of the scores, once for each pass: a block that keeps a tile of keys walks down, one that keeps a tile of queries walks across.
+
+    `offset`: with a causal mask, query tile i sees key tiles up to i + offset; None: all of them. Tiles nobody sees are left out.
+    Raises ValueError for fewer than 2 or more than 10 tiles each way.
+    """
+    if not (2 <= query_tiles <= 10 and 2 <= key_tiles <= 10):
+        raise ValueError("passes draws 2 to 10 tiles each way: pass numbers in between.")
+    canvas, cell, top, gap = _Canvas(), 26, 62, 110
+    key, query = key_tiles // 2, query_tiles - 2
+    walks: list[list[tuple[int, int]]] = []
+    for side, name in ((0, "keys stay: dK and dV"), (1, "queries stay: dQ")):
+        left = 52 + side * (key_tiles * cell + gap)
+        canvas.text(left, 20, name, "ink head")
+        canvas.text(left + key_tiles * cell / 2, top - 22, "keys →", "dim mid small")
+        if side == 0:
+            canvas.text(4, top + query_tiles * cell / 2, "queries", "dim small")
+        walk: list[tuple[int, int]] = []
+        for i in range(query_tiles):
+            for j in range(key_tiles):
+                seen = offset is None or j <= i + offset
+                mine = j == key if side == 0 else i == query
+                x, y = left + j * cell, top + i * cell
+                canvas.box(x, y, cell, cell, "warm" if mine and seen else "soft" if seen else "none")
+                if mine and seen:
+                    canvas.text(x + cell / 2, y + 17, str(len(walk)), "on mid")
+                    walk.append((i, j))
+        walks.append(walk)
+        canvas.grid(left, top, key_tiles, query_tiles, cell, cell)
+        if side == 0:
+            canvas.text(left + (key + 0.5) * cell, top - 6, "K, V", "ink small mid")
+        else:
+            canvas.text(left - 34, top + (query + 0.65) * cell, "Q, dO", "ink small")
+    canvas.text(12, top + query_tiles * cell + 22, "Orange: the walk of one block. Blue: tiles of other blocks. Grey: masked, skipped.", "ink")
+    return canvas.picture(
+        f"Two grids of {query_tiles} x {key_tiles} tiles of scores, queries down, keys across. Left, a block keeps key tile {key} and visits "
+        f"{len(walks[0])} tiles of queries, {walks[0][0][0] if walks[0] else 0} to {query_tiles - 1}: it owns their dK and dV. Right, a block keeps query "
+        f"tile {query} and visits {len(walks[1])} tiles of keys: it owns dQ of its queries."
+    )
