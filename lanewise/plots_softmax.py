@@ -17,14 +17,14 @@ def running(scores: Sequence[float], title: str = "") -> Picture:
     """
     if not 1 <= len(scores) <= 9 or not all(map(math.isfinite, scores)):
         raise ValueError("running draws 1 to 9 finite scores: pass fewer, or finite ones.")
-    canvas, tall, floor = _Canvas(), 44, 200
+    most = max(sum(math.exp(s - max(scores[: j + 1])) for s in scores[: j + 1]) for j in range(len(scores)))
+    unit = min(44, 150 / most)  # pixels of a term of 1
+    canvas, floor = _Canvas(), round(36 + max(unit * most, 60))
     if title:
         canvas.text(12, 18, title, "ink head")
     for down, word in ((-60, "l, as a pile of"), (-44, "exp(score - m)"), (24, "score"), (44, "m"), (64, "shrink"), (84, "l")):
         canvas.text(12, floor + down, word, "dim")
     said, m, total = [], -math.inf, 0.0
-    most = max(sum(math.exp(s - max(scores[: j + 1])) for s in scores[: j + 1]) for j in range(len(scores)))
-    unit = min(tall, 150 / most)  # pixels of a term of 1
     for j, score in enumerate(scores):
         new = max(m, score)
         shrink = math.exp(m - new)
@@ -69,7 +69,7 @@ def joined(states: Sequence[tuple[float, float]], title: str = "") -> Picture:
             canvas.parts.append(f"<path class='rim' d='M{x:.1f} {y + 32}L{above[i // 2]:.1f} {y + step}'/>")
         row = [join(a, b) for a, b in zip(row[::2], row[1::2], strict=True)]
         places, level = above, level + 1
-    canvas.text(12, top + level * step + 56, "Each box is the state of the keys below it. A grey box has none: (-inf, 0) changes nothing.", "ink")
+    canvas.text(12, top + level * step + 56, "Each box is the state of all keys above it. A grey box has none: (-inf, 0) changes nothing.", "ink")
     return canvas.picture(f"{title + ': ' if title else ''}states (m, l), level after level: {'; '.join(said)}.")
 
 

@@ -26,7 +26,7 @@ def test_a_running_state_of_too_much_or_nothing_is_refused(scores):
         plots_softmax.running(scores)
 
 
-def test_joined_states_are_those_of_all_keys_below():
+def test_joined_states_are_those_of_all_keys_above():
     picture = plots_softmax.joined([(0.0, 1.0), (2.0, 1.0), EMPTY, (1.0, 1.0)])
     assert picture.alt.endswith("(2, 1.135), (1, 1.000); (2, 1.503).")
     assert "m -inf" in words(picture)
