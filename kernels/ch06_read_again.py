@@ -14,7 +14,8 @@ def launch(data):
 
 def reference(data):
     x = data["x"].astype(np.float64)
-    return {"y": sum((np.roll(x, -128 * r) for r in range(int(data["rounds"]))), np.zeros_like(x))}
+    far = max(128, x.size // int(data["rounds"]) // 128 * 128)
+    return {"y": sum((np.roll(x, -far * r) for r in range(int(data["rounds"]))), np.zeros_like(x))}
 
 
 example = Example(

@@ -148,7 +148,7 @@ class Chases:
 
     def add_texture(self) -> None:
         """A ring of 4096 ints in a texture: only on a GPU."""
-        from cupy.cuda import runtime, texture
+        runtime, texture = cp.cuda.runtime, cp.cuda.texture
 
         following = ring(4096)
         memory = self.cp.asarray(following)
@@ -222,7 +222,9 @@ def main(argv: Sequence[str] = ()) -> int:
     parser.add_argument("--only", choices=["memory_levels", "bandwidth_by_stride"], help="measure one of the two tables")
     parser.add_argument("--into", type=Path, help="the results file (default: results/<gpu>.json)")
     options = parser.parse_args(list(argv))
-    import cupy as cp
+    from lanewise.cp import real_cupy
+
+    cp = real_cupy()
 
     device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
     versions = {"cupy": cp.__version__, "cuda": str(cp.cuda.runtime.runtimeGetVersion()), "numpy": np.__version__, "python": platform.python_version()}
