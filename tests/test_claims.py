@@ -14,7 +14,7 @@ from lanewise.names import CourseError, find_course
 
 COURSE = find_course()
 # Digits that are names, not numbers.
-NAMES = re.compile(r"\{\w+\}|ch\d\d\w*|L[12]\b|N²|N × N|float32")
+NAMES = re.compile(r"\{\w+\}|ch\d\d\w*|L[12]\b|N²|N × N|float32|H200")
 
 
 def test_the_page_is_what_the_results_give() -> None:
@@ -66,7 +66,7 @@ def test_a_changed_reading_changes_the_page() -> None:
     rows = [entry | {"cycles": 777.0} if entry["level"] == "global memory" else entry for entry in levels.rows]
     page = claims.page(tables | {"memory_levels": replace(levels, rows=rows)})
     assert "| 777 cycles, beyond the L2 cache " in page
-    assert "| global memory | ring of 1024 MiB | 777.0 |" in page
+    assert re.search(r"^\| global memory \| .* \| 777\.0 \|", page, re.MULTILINE)
 
 
 def test_a_stale_page_and_a_broken_table_are_one_sentence(tmp_path, monkeypatch) -> None:
@@ -86,7 +86,7 @@ def test_an_unknown_table_is_one_sentence(capsys) -> None:
     assert capsys.readouterr().err.startswith("There is no table 'speed': take some of ")
 
 
-@pytest.mark.parametrize("name", ["branches", "sums", "atomic_orders", "unstored_scores", "softmax_slots", "occupied"])
+@pytest.mark.parametrize("name", ["branches", "sums", "atomic_orders", "unstored_scores", "softmax_slots", "occupied", "tile_sums", "listing_b"])
 def test_counts_measured_again_are_the_stored_ones(name: str) -> None:
     assert measure.TABLES[name]() == results.read(name, "claims").rows
 
@@ -98,6 +98,7 @@ def test_counts_measured_again_are_the_stored_ones(name: str) -> None:
         ("ways", lambda: measure.ways((64, 128))),
         ("tiles", lambda: measure.tiles(((32, 64), (64, 32)))),
         ("keys_outer", lambda: measure.keys_outer((64,))),
+        ("backward", lambda: measure.backward((64,))),
     ],
 )
 def test_some_rows_measured_again_are_stored_ones(name: str, rows) -> None:

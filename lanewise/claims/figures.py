@@ -169,6 +169,27 @@ def far_below(table: Table) -> Figures:
     return found
 
 
+def tile_sums(table: Table) -> Figures:
+    return {"sum_tiles": ", ".join(f"{n}" for n in table.column("tiles")), "sum_outputs": ", ".join(f"{value:.3g}" for value in table.column("output"))}
+
+
+def listing_b(table: Table) -> Figures:
+    return {name: f"{value:,}" for name, value in table.rows[0].items()}
+
+
+def backward(table: Table) -> Figures:
+    last, before = table.rows[-1], table.rows[-2]
+    return {
+        "backward_N": f"{last['N']}",
+        "backward_flops": f"{100 * (last['flops_again'] / last['flops_stored'] - 1):.0f} %",
+        "backward_less": f"{last['compulsory_stored'] / last['compulsory_again']:.1f}",
+        "backward_growth": f"{last['compulsory_again'] / before['compulsory_again']:.1f}",
+        "stored_growth": f"{last['compulsory_stored'] / before['compulsory_stored']:.1f}",
+        "held_stored": f"{last['held_stored']:,}",
+        "held_again": f"{last['held_again']:,}",
+    }
+
+
 def row_of(table: Table, **wanted: object) -> Row:
     """The first row with these values."""
     return next(row for row in table.rows if all(row[key] == value for key, value in wanted.items()))
@@ -178,6 +199,6 @@ OF = {
     function.__name__: function
     for function in (
         memory_levels, bandwidth_by_stride, fp32_ladder, branches, sums, atomic_orders, occupied, naive_steps, ways, tiles, keys_outer, unstored_scores,
-        softmax_slots, listing_a_ones, far_below,
+        softmax_slots, listing_a_ones, tile_sums, far_below, listing_b, backward,
     )
 }  # fmt: skip

@@ -205,6 +205,58 @@ def listing_a_ones(sizes: Sequence[int] = (64, 128, 256, 512), block: int = 64, 
     return rows
 
 
+def tile_sums(lengths: Sequence[int] = (16, 32, 64, 128)) -> list[Row]:
+    """The broken kernel of exercise ch11c, which sums each row by itself but adds up its tiles of 16 keys: one output, V = 1 everywhere."""
+    rows = []
+    for keys in lengths:
+        O = np.empty((1, 8), np.float32)  # noqa: E741
+        arguments = (normal(1, 8), normal(keys, 8, seed=1), np.ones((keys, 8), np.float32), O, np.int32(1), np.int32(keys), np.float32(8**-0.5), np.uintp(0))
+        run("ch11c_tile_softmax", 1, 32, arguments)
+        rows.append({"keys": keys, "tiles": ceil_div(keys, 16), "output": round(float(O[0, 0]), 4)})
+    return rows
+
+
+def listing_b() -> list[Row]:
+    """The broken kernel of exercise ch12e, 32 queries and keys, d = 16: what it loads of what it needs, and what the simulator finds."""
+    Q, K, V = (normal(32, 16, seed=seed) for seed in range(3))
+    arguments = (Q, K, V, np.empty((32, 16), np.float32), np.int32(32), np.int32(32), np.float32(0.25), np.uintp(0))
+    report = simt.compile(source("ch12e_partial_load")).kernel("partial_load").launch(1, 32, arguments)
+    found = {kind: sum(finding.count for finding in report.findings if finding.kind == kind) for kind in ("uninitialised-read", "race")}
+    loaded = 8 * (report.counters.global_load_sectors or 0)
+    return [{"loaded": loaded, "needed": Q.size + K.size + V.size, "uninitialised_reads": found["uninitialised-read"], "races": found["race"]}]
+
+
+def backward(sizes: Sequence[int] = (64, 128, 256)) -> list[Row]:
+    """Attention's backward pass, one head, d = 64: five launches with a stored P (ch15) against delta and one pass that makes P again (ch16).
+
+    `held` are the bytes of P, dP and dS, or of LSE and delta: what there is beside Q, K, V, O, dO and the gradients.
+    """
+    rows = []
+    for n in sizes:
+        P, dP, dS = (np.ones((1, n, n), np.float32) for _ in range(3))
+        q, k, v, o, g, dq, dk, dv = (np.ones((1, n, 64), np.float32) for _ in range(8))
+        lse, delta, size, one, scale = np.ones((1, n), np.float32), np.ones((1, n), np.float32), np.int32(n), np.float32(1), np.float32(0.125)
+        tall, wide = ((n // 4, 1), (64, 4)), ((n // 32, n // 8, 1), (32, 8))
+        stored = [
+            run("ch15_key_gradient", *tall, (P, g, dv, size, size, one)),
+            run("ch09_scores", *wide, (g, v, dP, size, size, one)),
+            run("ch15_softmax_backward", n // 4, 128, (P, dP, dS, size, size)),
+            run("ch09_values", *tall, (dS, k, dq, size, size)),
+            run("ch15_key_gradient", *tall, (dS, q, dk, size, size, scale)),
+        ]
+        heads = np.int32(1)
+        again = [
+            run("ch16_delta", n // 4, 128, (o, g, delta, size)),
+            run("ch16_flash_backward", (n // 32, 1, 1), 128, (q, k, v, g, lse, delta, dq, dk, dv, size, size, heads, heads, scale, np.int32(0), np.uintp(0), np.uintp(0))),
+        ]
+        rows.append({
+            "N": n, "flops_stored": sum(c.flops for c in stored), "flops_again": sum(c.flops for c in again),
+            "compulsory_stored": sum(map(compulsory, stored)), "compulsory_again": sum(map(compulsory, again)),
+            "held_stored": 3 * 4 * n * n, "held_again": 2 * 4 * n,
+        })  # fmt: skip
+    return rows
+
+
 def far_below(gaps: Sequence[int] = (0, 10, 20, 80, 90, 110)) -> list[Row]:
     """A row of 64 equal scores that lies `gap` below its tile's maximum: the error of a weight, without and with the 1e-6, as a part of the right one."""
     rows = []
@@ -219,13 +271,14 @@ def far_below(gaps: Sequence[int] = (0, 10, 20, 80, 90, 110)) -> list[Row]:
 
 def told(error: float) -> str:
     """An error as text: NaN isn't JSON."""
-    return "NaN" if error != error else f"{abs(error):.1e}"
+    return "NaN" if error != error else f"{abs(error):.1e}" if error else "0"
 
 
 TABLES: dict[str, Callable[[], list[Row]]] = {
     function.__name__: function
     for function in (
         listing_a_ones, far_below, branches, sums, atomic_orders, occupied, naive_steps, ways, tiles, keys_outer, unstored_scores, softmax_slots,
+        tile_sums, listing_b, backward,
     )
 }  # fmt: skip
 IN_NUMPY = ("listing_a_ones", "far_below")  # of the article's pseudocode, no kernel
