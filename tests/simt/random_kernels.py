@@ -37,7 +37,8 @@ def float_of(a: int):
 
 
 ENVIRONMENT = {
-    "M": M, "S": signed, "DIV": quotient, "popc": lambda a: a.bit_count(), "clz": lambda a: 32 - a.bit_length(), "brev": lambda a: int(f"{a:032b}"[::-1], 2),
+    "M": M, "W": (1 << 64) - 1, "S": signed, "DIV": quotient,
+    "popc": lambda a: a.bit_count(), "clz": lambda a: 32 - a.bit_length(), "brev": lambda a: int(f"{a:032b}"[::-1], 2),
     "min": min, "max": max, "BITS": bits_of, "FLOAT": float_of, "F": np.float32,
 }  # fmt: skip
 
@@ -54,6 +55,9 @@ __device__ __noinline__ unsigned deep(unsigned depth, unsigned a) {
   if (depth == 0u) return a * 3u;
   unsigned r = deep(depth - 1u, a + depth);
   return (r & 1u) ? r ^ a : r + depth;
+}
+__device__ __noinline__ unsigned neighbour(unsigned v, unsigned width) {
+  return v + __shfl_sync(0xffffffffu, v, ((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32u + 1u) % width);
 }
 """
 
@@ -197,15 +201,15 @@ class Writer:
 
     def statement(self, level: int, uniform: bool, loop: bool) -> None:
         r = self.random
-        choices = [self.assign] * 5 + [self.store, self.atomic, self.local, self.call]
+        choices = [self.assign] * 5 + [self.store, self.atomic, self.local, self.call, self.wide]
         if level:
             choices += [self.branch, self.branch, self.repeat, self.drain, self.switch]
         if loop:
             choices += [self.leave_loop]
         if uniform:
-            choices += [self.exchange, self.exchange, self.count, self.shared_atomics]
+            choices += [self.exchange, self.exchange, self.count, self.shared_atomics, self.narrow_exchange]
             if not self.returned:
-                choices += [self.shuffle, self.shuffle, self.vote]
+                choices += [self.shuffle, self.shuffle, self.vote, self.among_some, self.among_some, self.in_function]
             if level:
                 choices += [self.uniform_branch, self.uniform_loop]
         if level < 3:
@@ -371,6 +375,50 @@ class Writer:
             )
         )()
 
+    def among_some(self, level: int, uniform: bool) -> None:
+        """Lanes that a vote has chosen, on a branch of their own."""
+        (c, py), (x, px), v, m = self.condition(), self.value(1), self.variable(), self.name("m")
+        self.line(f"bool {m}c = {c}; unsigned {m} = __ballot_sync(0xffffffffu, {m}c);", f"{m}c = bool({py}); {m} = yield ('ballot', {m}c)")
+        call, kind = self.random.choice(
+            (
+                (f"__shfl_sync({m}, {x}, __ffs({m}) - 1)", "first"),
+                (f"__reduce_add_sync({m}, {x})", "sum"),
+                (f"__match_any_sync({m}, {x} & 3u)", "alike"),
+            )
+        )
+        self.line(f"if ({m}c) {v} = {call};", f"{m} = yield ('{kind}', (int({px}), {m}c)); {v} = {m} if {m}c else {v}")
+
+    def in_function(self, level: int, uniform: bool) -> None:
+        x, px = self.value(1)
+        self.line(f"b = neighbour({x}, width);", f"k = {px}; b = k + (yield ('shuffle', (k, (lane + 1) % width))) & M")
+
+    def wide(self, level: int, uniform: bool) -> None:
+        """64-bit numbers and doubles."""
+        (x, px), (y, py) = self.value(1), self.value(1)
+        self.random.choice(
+            (
+                lambda: self.line(f"e = e * {x} + {y};", f"e = (e * {px} + {py}) & W"),
+                lambda: self.line(f"e = (e >> ({x} & 63u)) ^ ((unsigned long long){y} << 20);", f"e = (e >> ({px} & 63)) ^ ({py} << 20)"),
+                lambda: self.line(f"a ^= (unsigned)(e / ({x} | 1u));", f"a ^= (e // ({px} | 1)) & M"),
+                lambda: self.line(f"f = f * 0.5 + (double){x};", f"f = f * 0.5 + {px}"),
+                lambda: self.line(f"if (f > (double){x}) d ^= (unsigned)(f / 3.0);", f"d ^= int(f / 3.0) if f > {px} else 0"),
+            )
+        )()
+
+    def narrow_exchange(self, level: int, uniform: bool) -> None:
+        """Shared memory in pieces of 1, 2, 8 and 16 bytes."""
+        (x, px), v = self.value(1), self.variable()
+        type, bits, array = self.random.choice((("unsigned char", 8, "s1"), ("unsigned short", 16, "s2"), ("unsigned long long", 64, "s8")))
+        k = self.random.randrange(1, 33)
+        value, pvalue = (f"((unsigned long long){x} << 32 | a)", f"({px} << 32 | a)") if bits == 64 else (x, px)
+        back, pback = f"{array}[(t * {k}u) % T]", f"{array}[t * {k} % T]"
+        if bits == 64:
+            back, pback = f"(unsigned)({back} >> 16)", f"({pback} >> 16 & M)"
+        self.line(f"{array}[t] = ({type}){value};", f"{array}[t] = {pvalue} & {(1 << bits) - 1}")
+        self.barrier()
+        self.line(f"{v} ^= {back};", f"{v} ^= {pback}")
+        self.barrier()
+
     def vote(self, level: int, uniform: bool) -> None:
         c, py = self.condition()
         kind = self.random.choice(("ballot", "any", "all"))
@@ -396,7 +444,8 @@ class RandomKernel:
         with np.errstate(all="ignore"):
             for bid in range(grid):
                 s, hist = [0] * block, [0] * 8
-                run_block([thread(t, bid, block, A, s, hist, **arrays) for t in range(block)])
+                narrow = {name: [0] * block for name in ("s1", "s2", "s8")} if "s8=()" in self.python else {}
+                run_block([thread(t, bid, block, A, s, hist, **arrays, **narrow) for t in range(block)])
         return arrays
 
 
@@ -424,7 +473,12 @@ def run_block(threads: list) -> None:
             continue
         for t, (_, v) in asked.items():
             warp = {u: x for u, (_, x) in asked.items() if u >> 5 == t >> 5}
-            if kind == "shuffle":
+            if kind in ("first", "sum", "alike"):
+                chosen = {u: x for u, (x, yes) in sorted(warp.items()) if yes}
+                if t in chosen:
+                    alike = sum(1 << (u & 31) for u, x in chosen.items() if x & 3 == chosen[t] & 3)
+                    answers[t] = {"first": next(iter(chosen.values())), "sum": sum(chosen.values()) & M, "alike": alike}[kind]
+            elif kind == "shuffle":
                 answers[t] = warp[(t & ~31) + v[1]][0]
             else:
                 answers[t] = {"ballot": sum(1 << (u & 31) for u, x in warp.items() if x), "any": int(any(warp.values())), "all": int(all(warp.values()))}[kind]
@@ -433,27 +487,33 @@ def run_block(threads: list) -> None:
 def generate(seed: int) -> RandomKernel:
     w = Writer(random.Random(seed))
     for c, py in (
-        ("unsigned a = A[t % 64u], b = bid * 7u + t, c = A[(bid + t * 3u) % 64u], d = t * 2654435761u;", "a = A[t % 64]; b = bid * 7 + t; c = A[(bid + t * 3) % 64]; d = t * 2654435761 & M"),
+        ("unsigned a = A[t % 64u], b = bid * 7u + t, c = A[(bid + t * 3u) % 64u];", "a = A[t % 64]; b = bid * 7 + t; c = A[(bid + t * 3) % 64]"),
+        ("unsigned d = t * 2654435761u;", "d = t * 2654435761 & M"),
+        ("unsigned long long e = (unsigned long long)a << 31 | b; double f = (double)(c & 1023u);", "e = a << 31 | b; f = float(c & 1023)"),
         ("unsigned local[4] = {a, 1u, b, 3u};", "local = [a, 1, b, 3]"),
-        ("s[t] = a ^ d; if (t < 8u) hist[t] = 0u; for (unsigned h = t + T; h < 8u; h += T) hist[h] = 0u;", "s[t] = a ^ d"),
+        ("s1[t] = 0; s2[t] = 0; s8[t] = 0; s[t] = a ^ d; if (t < 8u) hist[t] = 0u; for (unsigned h = t + T; h < 8u; h += T) hist[h] = 0u;", "s[t] = a ^ d"),
     ):
         w.line(c, py)
     w.barrier()
     w.statements(w.random.randrange(3, 12), 3, True)
-    w.line(f"O[i * {OUT}u + 1u] = a ^ b; O[i * {OUT}u + 2u] = c + d;", f"O[i * {OUT} + 1] = a ^ b; O[i * {OUT} + 2] = c + d & M")
+    w.line(f"O[i * {OUT}u + 1u] = a ^ b ^ (unsigned)e;", f"O[i * {OUT} + 1] = a ^ b ^ e & M")
+    w.line(f"O[i * {OUT}u + 2u] = c + d + (unsigned)(f * 0.25);", f"O[i * {OUT} + 2] = c + d + int(f * 0.25) & M")
     c = "\n".join(w.c)
     source = f"""{HEADER}
 extern "C" __global__ void k(const unsigned* A, unsigned* O, unsigned char* B, unsigned short* H, unsigned* C, unsigned n) {{
   __shared__ unsigned s[1024];
   __shared__ unsigned hist[8];
+  __shared__ unsigned char s1[1024];
+  __shared__ unsigned short s2[1024];
+  __shared__ unsigned long long s8[1024];
   const unsigned T = blockDim.x * blockDim.y * blockDim.z, t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-  const unsigned bid = blockIdx.x, i = bid * T + t, lane = t & 31u, width = min(32u, T - (t & ~31u));
+  const unsigned bid = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z), i = bid * T + t, lane = t & 31u, width = min(32u, T - (t & ~31u));
 {c}
 }}
 """
     py = "\n".join(w.py)
     python = f"""
-def thread(t, bid, T, A, s, hist, O, B, H, C):
+def thread(t, bid, T, A, s, hist, O, B, H, C, s1=(), s2=(), s8=()):
   n = {SIZE}; i = bid * T + t; lane = t & 31; width = min(32, T - (t & ~31))
 {py}
   yield from ()

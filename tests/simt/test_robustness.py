@@ -209,10 +209,17 @@ def test_recursion_without_end():
 LONG = {
     "one thread": ("if (i == 0) { unsigned v = 1; for (int q = 0; q < 100000; q++) v = v * 1664525u + 1013904223u; y[0] = v >> 8; }", None),
     "a while loop": ("if (i == 0) { float f = 0; while (f < 100000.f) f += 1.f; y[0] = f; }", 100000),
-    "waits for another block": ("if (blockIdx.x == 0) { while (((volatile int*)x)[0] == 0); y[i] = 1; } else { y[i] = 1; __threadfence(); atomicExch(x, 1); }", 1),
-    "waits for the last block": ("if (blockIdx.x == 0) { while (((volatile int*)x)[0] < gridDim.x - 1); y[i] = 1; } else if (t == 0) { atomicAdd(x, 1); }", 1),
+    "waits for another block": (
+        "if (blockIdx.x == 0) { while (((volatile int*)x)[0] == 0); y[i] = 1; } else { y[i] = 1; __threadfence(); atomicExch(x, 1); }",
+        1,
+    ),
+    "waits for the last block": ("if (blockIdx.x == 0) { while (((volatile int*)x)[0] < gridDim.x - 1); y[i] = 1; } else if (t == 0) atomicAdd(x, 1);", 1),
     "a lock": ("if (t == 0) { while (atomicCAS(x, 0, 1) != 0); __threadfence(); y[0] += 1; __threadfence(); atomicExch(x, 0); }", 96),
-    "a lock with a count of tries": ("int c = 0; if (t == 0) { while (atomicCAS(x, 0, 1) != 0) c++; __threadfence(); y[0] += 1; __threadfence(); atomicExch(x, 0); y[32 + blockIdx.x] = c; }", 96),
+    "a lock with a count of tries": (
+        "int c = 0; if (t == 0) { while (atomicCAS(x, 0, 1) != 0) c++; __threadfence(); y[0] += 1; __threadfence(); atomicExch(x, 0);"
+        " y[32 + blockIdx.x] = c; }",
+        96,
+    ),
 }  # fmt: skip
 
 
@@ -284,6 +291,32 @@ def test_lanes_of_several_blocks_are_several_warps():
     text = source("__shared__ float s[32]; if ((t & 3) == blockIdx.x) { s[t] = t; x[i & 63] = s[t]; }")
     counters = launch(text, 4, args=[np.zeros(64, f32), i32(0)], check=False).counters
     assert (counters.shared_store_requests, counters.shared_store_wavefronts) == (4, 4)
+
+
+@pytest.mark.parametrize("schedule", range(4))
+def test_blocks_at_different_barriers(schedule):
+    """Blocks of different trip counts, none of which is complete any more: each barrier and its reduction are its own block's."""
+    text = """extern "C" __global__ void k(int* x, const int* n) {
+      int t = threadIdx.x, b = blockIdx.x;
+      if ((t * 7 + b * 13) % 40 == 39) return;
+      for (int i = 0; i < n[b]; i++) { x[b * 40 + t] += i; __syncthreads(); }
+      x[b * 40 + t] += 100 * __syncthreads_count(t % 2);
+    }"""
+    n, t = np.array([0, 2, 1, 3, 5], i32), np.arange(40)
+    x = np.zeros(200, i32)
+    report = launch(text, 5, 40, [x, n], schedule=schedule)
+    assert report.ok, [f.message for f in report.findings]
+    assert report.counters.barriers == 5 + n.sum()
+    for b, row in enumerate(x.reshape(5, 40)):
+        alive = (t * 7 + b * 13) % 40 != 39
+        assert (row == np.where(alive, sum(range(n[b])) + 100 * (t[alive] % 2).sum(), 0)).all()
+
+
+def test_an_early_return_is_no_skipped_barrier():
+    """Even if it stores something first: the compiler puts that behind the barrier."""
+    text = source("__shared__ float s[32]; if (t < 7) { y[i] = 1; return; } s[t] = t; __syncthreads(); x[i] = s[31 - t % 20];", "float* x, float* y")
+    report = launch(text, args=[np.zeros(32, f32), np.zeros(32, f32)])
+    assert report.ok, [f.message for f in report.findings]
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs POSIX timers")
