@@ -44,6 +44,7 @@ exercise = Exercise(
     title="Two halves of a softmax become one",
     reference=reference,
     rtol=3e-6,
+    atol=2e-6,  # o is a mean of numbers up to 4, with weights that are off by 2e-7 or so
     cases=(
         Case("halves that weigh the same", data(2, 1.0, alike), launch),
         Case("4 rows", data(4), launch),
