@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from lanewise import claims, results
+from lanewise.__main__ import main
 from lanewise.claims import measure
 from lanewise.claims.figures import OF, figures
 from lanewise.claims.lines import CLAIMS
@@ -79,10 +80,24 @@ def test_a_stale_page_and_a_broken_table_are_one_sentence(tmp_path, monkeypatch)
         claims.stale_page(course)
 
 
-def test_an_unknown_table_is_one_sentence(capsys) -> None:
-    from lanewise.claims.__main__ import main
+def test_build_writes_the_page_and_check_compares_it(tmp_path, monkeypatch, capsys) -> None:
+    for folder in ("chapters", "kernels", "solutions"):
+        (tmp_path / folder).mkdir()
+    monkeypatch.setattr("lanewise.commands.author.find_course", lambda: type(COURSE)(tmp_path))
+    assert main(["check"]) == 1
+    assert capsys.readouterr().err == "docs/claims.md isn't what results/*.json give: run `lanewise build --docs`.\n"
+    assert main(["build", "--docs"]) == 0
+    assert capsys.readouterr().out == "wrote docs/claims.md\n"
+    assert main(["check"]) == 0 and main(["build"]) == 0
+    page = tmp_path / "docs" / "claims.md"
+    page.write_text(page.read_text(encoding="utf-8").replace("corrected", "confirmed"), encoding="utf-8")
+    assert main(["check"]) == 1
 
-    assert main(["--measure", "speed"]) == 1
+
+def test_an_unknown_table_is_one_sentence(capsys) -> None:
+    from lanewise.claims.__main__ import main as measured
+
+    assert measured(["--measure", "speed"]) == 1
     assert capsys.readouterr().err.startswith("There is no table 'speed': take some of ")
 
 

@@ -16,8 +16,9 @@ from lanewise.results import Table
 HEAD = """\
 # Claims, measured
 
-The course was asked for by way of two articles about FlashAttention. Here is what they claim, one line each in our words; what we expected; what was
-measured; and what follows. *Documented* means that we can't measure it and name the source instead. *Not measured yet* means what it says.
+The course was asked for by way of two articles, one on CUDA and FlashAttention, one on its fusion and tiling. Here is what they claim, one line each in
+our words; what we expected; what was measured; and what follows. *Listing A* is the second article's pseudocode of attention in tiles, *listing B* its
+CUDA kernel. *Documented* means that we can't measure it and name the source instead. *Not measured yet* means what it says.
 
 This page is made by `lanewise build` from [results](../results/): each number under “measured” comes from a table named beside it, and
 [below](#tables) each table says on what, when and by which command it was measured. The simulator's counters are those of Nsight Compute; it has no clock.

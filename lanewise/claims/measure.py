@@ -244,10 +244,10 @@ def backward(sizes: Sequence[int] = (64, 128, 256)) -> list[Row]:
             run("ch09_values", *tall, (dS, k, dq, size, size)),
             run("ch15_key_gradient", *tall, (dS, q, dk, size, size, scale)),
         ]
-        heads = np.int32(1)
+        heads, null = np.int32(1), np.uintp(0)
         again = [
             run("ch16_delta", n // 4, 128, (o, g, delta, size)),
-            run("ch16_flash_backward", (n // 32, 1, 1), 128, (q, k, v, g, lse, delta, dq, dk, dv, size, size, heads, heads, scale, np.int32(0), np.uintp(0), np.uintp(0))),
+            run("ch16_flash_backward", (n // 32, 1, 1), 128, (q, k, v, g, lse, delta, dq, dk, dv, size, size, heads, heads, scale, np.int32(0), null, null)),
         ]
         rows.append({
             "N": n, "flops_stored": sum(c.flops for c in stored), "flops_again": sum(c.flops for c in again),
