@@ -12,6 +12,10 @@
 // dQ:    null, or float32 (batch, heads, Nq, 64), 0 before the launch: each
 //        block adds its part, so the order of additions varies
 // causal: 0: every query sees every key; 1: query i sees 0 .. i + Nk - Nq
+// q_starts, k_starts: null, or int32 (batch + 1), read: sequences of different
+//        lengths, packed. Sequence b has queries q_starts[b] ..
+//        q_starts[b + 1] - 1, the arrays are (heads, q_starts[batch], 64) and
+//        (kv_heads, k_starts[batch], 64), and Nq, Nk are the longest
 constexpr int d = 64;         // length of a query, key or value
 constexpr int T = 32;         // keys of a block, queries of a tile
 constexpr int row4 = d / 4;   // float4 in a row: 16
@@ -48,7 +52,8 @@ __device__ float4 times(float a, float4 v) {
 extern "C" __global__ void __launch_bounds__(threads) flash_backward(
     const float4* Q, const float4* K, const float4* V, const float4* dO,
     const float* LSE, const float* delta, float* dQ, float4* dK, float4* dV,
-    int Nq, int Nk, int heads, int kv_heads, float scale, int causal) {
+    int Nq, int Nk, int heads, int kv_heads, float scale, int causal,
+    const int* q_starts, const int* k_starts) {
     __shared__ float4 Ks[T][pad4], Vs[T][pad4], Qs[T][pad4], dOs[T][pad4];
     __shared__ float Ps[T][T + 4], dSs[T][T + 4];
 
@@ -57,11 +62,28 @@ extern "C" __global__ void __launch_bounds__(threads) flash_backward(
     const int r = threadIdx.x / 32 * 8 + lane % 8;  // 0 .. 31
     const int part = lane / 8;                      // 0 .. 3
     const int first = blockIdx.x * T;               // the block's first key
-    const size_t kv = (size_t)blockIdx.z * kv_heads + blockIdx.y;
+    const int kv = blockIdx.y, b = blockIdx.z;      // key head, sequence
     const int group = heads / kv_heads;
 
-    load_tile(Ks, K + kv * Nk * row4, first, Nk);
-    load_tile(Vs, V + kv * Nk * row4, first, Nk);
+    // Row numbers: of the sequence's first query and key in head 0, and how
+    // many rows the next head is further on.
+    size_t q_row = (size_t)b * heads * Nq, q_next = Nq;
+    size_t k_row = (size_t)b * kv_heads * Nk, k_next = Nk;
+    if (q_starts != nullptr) {
+        q_row = q_starts[b];
+        q_next = q_starts[gridDim.z];
+        k_row = k_starts[b];
+        k_next = k_starts[gridDim.z];
+        Nq = q_starts[b + 1] - q_starts[b];
+        Nk = k_starts[b + 1] - k_starts[b];
+    }
+    k_row += kv * k_next;                           // of my key head
+
+    // Excluded: blocks past the end of a short sequence, all their threads.
+    if (first >= Nk) return;
+
+    load_tile(Ks, K + k_row * row4, first, Nk);
+    load_tile(Vs, V + k_row * row4, first, Nk);
 
     // dK and dV of key first + r, columns 16 u + 4 part .. + 3.
     float4 k_sum[mine4] = {}, v_sum[mine4] = {};
@@ -72,10 +94,11 @@ extern "C" __global__ void __launch_bounds__(threads) flash_backward(
     const int begin = max(0, first - shift) / T * T;
 
     for (int g = 0; g < group; ++g) {
-        const size_t head = kv * group + g;
+        // The sequence's first row in query head kv * group + g.
+        const size_t head = q_row + (kv * group + g) * q_next;
         for (int start = begin; start < Nq; start += T) {
-            load_tile(Qs, Q + head * Nq * row4, start, Nq);
-            load_tile(dOs, dO + head * Nq * row4, start, Nq);
+            load_tile(Qs, Q + head * row4, start, Nq);
+            load_tile(dOs, dO + head * row4, start, Nq);
             __syncthreads();  // all four tiles are filled
 
             // Scores and dP of query start + r with keys part, part + 4, ..
@@ -90,8 +113,8 @@ extern "C" __global__ void __launch_bounds__(threads) flash_backward(
 
             // P again, each weight by itself: no maximum, no sum.
             const int row = start + r;
-            const float lse = row < Nq ? LSE[head * Nq + row] : 0.0f;
-            const float dlt = row < Nq ? delta[head * Nq + row] : 0.0f;
+            const float lse = row < Nq ? LSE[head + row] : 0.0f;
+            const float dlt = row < Nq ? delta[head + row] : 0.0f;
             for (int i = 0; i < T / 4; ++i) {
                 const int key = first + 4 * i + part;
                 // A masked pair is 0 by the test: its LSE may be -infinity.
@@ -126,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(threads) flash_backward(
                     }
                 }
                 for (int i = 0; i < 8 && start + top + i < Nq; ++i) {
-                    float* out = dQ + (head * Nq + start + top + i) * d + lane;
+                    float* out = dQ + (head + start + top + i) * d + lane;
                     for (int u = 0; u < d / 32; ++u) {
                         atomicAdd(out + 32 * u, scale * q_sum[i][u]);
                     }
@@ -138,7 +161,7 @@ extern "C" __global__ void __launch_bounds__(threads) flash_backward(
 
     // Excluded: rows past the last key.
     if (first + r < Nk) {
-        const size_t out = (kv * Nk + first + r) * row4 + part;
+        const size_t out = (k_row + first + r) * row4 + part;
         for (int u = 0; u < mine4; ++u) {
             dV[out + 4 * u] = v_sum[u];
             dK[out + 4 * u] = times(scale, k_sum[u]);

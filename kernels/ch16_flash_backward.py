@@ -42,21 +42,36 @@ def data(batch, heads, kv_heads, Nq, Nk, causal=False, spread=1.0, pass_dq=True)
             "kv_heads": np.int32(kv_heads),
             "scale": np.float32(d**-0.5),
             "causal": np.int32(causal),
+            "q_starts": np.uintp(0),
+            "k_starts": np.uintp(0),
         }
 
     return make
 
 
+def packed(heads, kv_heads, lengths, causal=False):
+    """Sequences of (Nq, Nk) rows, packed: Q, dO, dQ: (heads, sum of Nq, 64), K, V, dK, dV: (kv_heads, sum of Nk, 64), LSE, delta: (heads, sum of Nq)."""
+
+    def make(rng):
+        ones = [data(1, heads, kv_heads, Nq, Nk, causal)(rng) for Nq, Nk in lengths]
+        arrays = {name: np.concatenate([one[name][0] for one in ones], axis=1) for name in ("Q", "K", "V", "dO", "LSE", "delta", "dQ", "dK", "dV")}
+        starts = np.cumsum([(0, 0), *lengths], axis=0, dtype=np.int32)
+        longest = {"Nq": np.int32(max(lengths)[0]), "Nk": np.int32(max(Nk for _, Nk in lengths))}
+        return ones[0] | arrays | longest | {"q_starts": starts[:, 0].copy(), "k_starts": starts[:, 1].copy()}
+
+    return make
+
+
 def launch(data):
-    batch, kv_heads, Nk, _ = data["dK"].shape
-    return Launch((ceil_div(Nk, T), kv_heads, batch), 4 * T, "Q K V dO LSE delta dQ dK dV Nq Nk heads kv_heads scale causal")
+    batch = data["q_starts"].size - 1 if data["q_starts"].ndim else data["Q"].shape[0]
+    grid = (ceil_div(int(data["Nk"]), T), int(data["kv_heads"]), batch)
+    return Launch(grid, 4 * T, "Q K V dO LSE delta dQ dK dV Nq Nk heads kv_heads scale causal q_starts k_starts")
 
 
-def reference(data):
-    """dQ (where it is asked for), dK and dV in float64, from Q, K, V and dO alone."""
-    Q, K, V, dO = (data[name].astype(np.float64) for name in ("Q", "K", "V", "dO"))
-    scale, group = float(data["scale"]), Q.shape[1] // K.shape[1]
-    P, O, _ = attention(Q, K, V, scale, bool(data["causal"]))  # noqa: E741
+def gradients(Q, K, V, dO, scale, causal):
+    """dQ, dK and dV in float64, from arrays of (batch, heads or kv_heads, N, 64)."""
+    group = Q.shape[1] // K.shape[1]
+    P, O, _ = attention(Q, K, V, scale, causal)  # noqa: E741
     dP = dO @ V.repeat(group, axis=1).swapaxes(2, 3)
     dS = P * (dP - (O * dO).sum(axis=-1, keepdims=True))
 
@@ -65,8 +80,23 @@ def reference(data):
         each = W.swapaxes(2, 3) @ X
         return each.reshape(*K.shape[:2], group, *K.shape[2:]).sum(axis=2)
 
-    answer = {"dK": scale * collected(dS, Q), "dV": collected(P, dO)}
-    return answer | ({"dQ": scale * dS @ K.repeat(group, axis=1)} if data["dQ"].ndim else {})
+    return {"dQ": scale * dS @ K.repeat(group, axis=1), "dK": scale * collected(dS, Q), "dV": collected(P, dO)}
+
+
+def reference(data):
+    """dQ (where it is asked for), dK and dV in float64, from Q, K, V and dO alone; packed sequences one by one."""
+    arrays = [data[name].astype(np.float64) for name in ("Q", "K", "V", "dO")]
+    scale, causal = float(data["scale"]), bool(data["causal"])
+    if data["q_starts"].ndim:
+        q_parts, k_parts = (list(zip(starts[:-1], starts[1:], strict=True)) for starts in (data["q_starts"], data["k_starts"]))
+        each = [
+            gradients(*(a[None, :, slice(*rows)] for a, rows in zip(arrays, (q, k, k, q), strict=True)), scale, causal)
+            for q, k in zip(q_parts, k_parts, strict=True)
+        ]
+        answer = {name: np.concatenate([one[name][0] for one in each], axis=1) for name in each[0]}
+    else:
+        answer = gradients(*arrays, scale, causal)
+    return {name: answer[name] for name in answer if data[name].ndim}
 
 
 def asked_bytes(heads, Nq, Nk):
@@ -86,6 +116,7 @@ example = Example(
         Case("one short of a tile, one more than a tile", data(1, 1, 1, 31, 33), launch),
         Case("2 sequences, 4 query heads on 2 key heads, causal", data(2, 4, 2, 20, 40, causal=True), launch),
         Case("causal, more queries than keys", data(1, 2, 1, 45, 33, causal=True), launch),
+        Case("packed: 3, 0, 33 and 1 queries, causal", packed(2, 1, [(3, 40), (0, 5), (33, 30), (1, 1)], causal=True), launch),
         Case("scores far apart", data(1, 1, 1, 32, 40, spread=10.0), launch),
     ),
     budget=Budget(

@@ -17,6 +17,7 @@ REFERENCES = {
     "ch16c_masked_rows": {"K": "dK", "V": "dV"},
     "ch16d_add_to_dq": {"Q": "dQ"},
 }
+ARGUMENTS = "Q K V dO LSE delta dQ dK dV Nq Nk heads kv_heads scale causal q_starts k_starts".split()
 # batch, heads, key heads, Nq, Nk, causal, d, tile
 SHAPES = [
     (1, 1, 1, 1, 1, 0, 64, 32),
@@ -64,6 +65,14 @@ def is_causal(name, data):
     return {"ch16c_masked_rows": True, "ch16d_add_to_dq": False}.get(name, bool(data.get("causal", 0)))
 
 
+def sequences(data):
+    """Where the rows of each sequence lie in arrays of queries and of keys; one place for all where nothing is packed."""
+    if not getattr(data.get("q_starts"), "ndim", 0):
+        return [(..., ...)]
+    starts = zip(data["q_starts"][:-1], data["q_starts"][1:], data["k_starts"][:-1], data["k_starts"][1:], strict=True)
+    return [((slice(None), slice(q, q_end)), (slice(None), slice(k, k_end))) for q, q_end, k, k_end in starts]
+
+
 CASES = [(name, case.name) for name in REFERENCES for case in described(name).cases]
 
 
@@ -77,7 +86,8 @@ def test_a_reference_is_what_finite_differences_say(name, title):
     rng = np.random.default_rng(16)
 
     def loss(moved):
-        return (dO * forward(*(arrays | moved).values(), scale, is_causal(name, data))[0]).sum()
+        Q, K, V = (arrays | moved).values()
+        return sum((dO[q] * forward(Q[q], K[k], V[k], scale, is_causal(name, data))[0]).sum() for q, k in sequences(data))
 
     checked = {one: gradient for one, gradient in REFERENCES[name].items() if gradient in gradients}
     assert checked
@@ -131,6 +141,8 @@ def inputs(shape):
         "kv_heads": np.int32(kv_heads),
         "scale": scale,
         "causal": np.int32(causal),
+        "q_starts": np.uintp(0),
+        "k_starts": np.uintp(0),
     }
 
 
@@ -146,8 +158,7 @@ def test_the_backward_kernel_in_every_shape(shape):
     data = inputs(shape)
     edits = [("d = 64;", f"d = {d};"), ("T = 32;", f"T = {tile};")]
     kernel = compiled("ch16_flash_backward", *edits)
-    names = "Q K V dO LSE delta dQ dK dV Nq Nk heads kv_heads scale causal".split()
-    args = [simt.Output(data[name]) if name in ("dK", "dV") else data[name] for name in names]
+    args = [simt.Output(data[name]) if name in ("dK", "dV") else data[name] for name in ARGUMENTS]
     grid = (-(-shape[4] // tile), shape[2], shape[0])
     report = kernel.launch(grid, 4 * tile, args)
     assert report.ok, report
@@ -171,9 +182,8 @@ def test_the_query_pass_in_every_shape(shape):
 def test_the_bytes_follow_their_formula(shape):
     _, heads, _, Nq, Nk, _, d, tile = shape
     data = inputs(shape) | {"dQ": np.uintp(0)}
-    names = "Q K V dO LSE delta dQ dK dV Nq Nk heads kv_heads scale causal".split()
     kernel = compiled("ch16_flash_backward", ("T = 32;", f"T = {tile};"))
-    counters = kernel.launch((-(-Nk // tile), heads, 1), 4 * tile, [data[name] for name in names]).counters
+    counters = kernel.launch((-(-Nk // tile), heads, 1), 4 * tile, [data[name] for name in ARGUMENTS]).counters
     rows = 32 * -(-Nq // 8)  # LSE and delta come in sectors of 8 rows
     assert counters.global_bytes == heads * (4 * 4 * Nk * d + -(-Nk // tile) * (2 * 4 * Nq * d + 2 * rows))
     assert counters.atomics == 0
@@ -182,12 +192,11 @@ def test_the_bytes_follow_their_formula(shape):
 def test_masked_queries_give_nothing_and_get_nothing():
     shape = (1, 1, 1, 40, 8, 1, 64, 32)  # queries 0 .. 31, a whole tile, see no key
     data = inputs(shape)
-    names = "Q K V dO LSE delta dQ dK dV Nq Nk heads kv_heads scale causal".split()
     assert np.isneginf(data["LSE"][0, 0, :32]).all()
     kernel = compiled("ch16_flash_backward")
-    kernel.launch((1, 1, 1), 128, [data[name] for name in names]).raise_if_faulty()
+    kernel.launch((1, 1, 1), 128, [data[name] for name in ARGUMENTS]).raise_if_faulty()
     first = {name: data[name].copy() for name in ("dK", "dV")}
     assert not data["dQ"][0, 0, :32].any()
     data["dO"][0, 0, :32] = 1e30
-    kernel.launch((1, 1, 1), 128, [data[name] for name in names]).raise_if_faulty()
+    kernel.launch((1, 1, 1), 128, [data[name] for name in ARGUMENTS]).raise_if_faulty()
     assert all(np.array_equal(first[name], data[name]) for name in first)
