@@ -28,9 +28,13 @@ def explain(trace: Trace, told: np.ndarray, expected: np.ndarray, rtol: float = 
     wrong = known & ~_near(told.astype(np.float64), expected, max(rtol, SLACK))
     names = f"({', '.join(trace.states)})"
     if not wrong.any():
+        skipped = _left_out(trace, known.any(axis=-1), expected)
+        if skipped:
+            return skipped
+        which = trace.step if known.all() else f"{trace.step} that the kernel works on"
         # Where the accumulator isn't told, it may be what is wrong.
         also = "" if any(name.startswith("acc") for name in trace.states) else "what else is carried along, and at "
-        return f"The state {names} is right after every {trace.step}: look at {also}what comes after the last one." if known.all() else ""
+        return f"The state {names} is right after every {which}: look at {also}what comes after the last one."
     steps = wrong.any(axis=-1)  # (axes…, steps)
     step = int(np.argmax(steps.reshape(-1, steps.shape[-1]).any(axis=0)))
     place = np.unravel_index(int(np.argmax(steps[..., step])), steps.shape[:-1])
@@ -40,6 +44,25 @@ def explain(trace: Trace, told: np.ndarray, expected: np.ndarray, rtol: float = 
     before = None if step == 0 else (told[(*place, step - 1)], expected[(*place, step - 1)])
     words = [f"In {where}, after {trace.step} {step + 1}: {each}.", _cause(trace, yours, right, before), _rows(trace, steps.any(axis=-1), expected)]
     return " ".join(filter(None, words))
+
+
+def _left_out(trace: Trace, told: np.ndarray, expected: np.ndarray) -> str:
+    """The first step that the kernel says nothing about though its keys change the state, or "". `told`: (axes…, steps).
+
+    A tile without an allowed key may be skipped: it leaves the state as it was.
+    """
+    if "m" not in trace.states:
+        return ""
+    nothing = np.zeros_like(expected[..., :1, :])
+    nothing[..., trace.states.index("m")] = -np.inf
+    before = np.concatenate([nothing, expected[..., :-1, :]], axis=-2)
+    missing = ~told & ~_near(expected, before).all(axis=-1)
+    if not missing.any():
+        return ""
+    step = int(np.argmax(missing.reshape(-1, missing.shape[-1]).any(axis=0)))
+    place = np.unravel_index(int(np.argmax(missing[..., step])), missing.shape[:-1])
+    where = ", ".join(f"{axis} {int(index)}" for axis, index in zip(trace.axes, place, strict=True))
+    return f"In {where}, {trace.step} {step + 1} is left out, though it has keys that count."
 
 
 def _cause(trace: Trace, yours: np.ndarray, right: np.ndarray, before: tuple[np.ndarray, np.ndarray] | None) -> str:
