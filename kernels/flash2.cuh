@@ -22,17 +22,34 @@ __device__ __forceinline__ unsigned place(int row, int chunk) {
 }
 
 // Rows first .. first + rows of src into shared memory; rows past n are zeros.
+// A thread's rows are 8 or 16 apart, so its chunk lies in the same place of each.
 template <typename T, int d, int rows>
 __device__ __forceinline__ void copy_tile(unsigned to, const T* src, int first, int n) {
     constexpr int chunks = d / 8, step = threads / chunks;  // rows a round
     const int chunk = threadIdx.x % chunks, start = threadIdx.x / chunks;
+    const unsigned at = to + place<d>(start, chunk);
+    const T* from = src + (size_t)(first + start) * d + chunk * 8;
+    if (first + rows <= n) {
 #pragma unroll
-    for (int r = start; r < rows; r += step) {
-        const int row = first + r;
-        const T* from = src + (size_t)min(row, n - 1) * d + chunk * 8;
-        ptx::cp_async_16(to + place<d>(r, chunk), from, row < n ? 16 : 0);
+        for (int r = 0; r < rows; r += step) ptx::cp_async_16(at + r * d * 2, from + r * d, 16);
+    } else {
+#pragma unroll
+        for (int r = 0; r < rows; r += step) {
+            const bool there = first + start + r < n;
+            ptx::cp_async_16(at + r * d * 2, there ? from + r * d : src, there ? 16 : 0);
+        }
     }
 }
+
+// A lane's addresses for ldmatrix: row `row` (its last three bits are the
+// lane's), chunks 2 k + high for k = 0, 1, ..: one XOR each.
+template <int d>
+struct Rows {
+    unsigned base, flip;
+    __device__ __forceinline__ Rows(unsigned tile, int row, int high)
+        : base(tile + row * d * 2 + (high ^ (row & 1)) * 16), flip((row & 6) * 16) {}
+    __device__ __forceinline__ unsigned at(int k) const { return base + (k * 32 ^ flip); }
+};
 
 template <typename T, int d, int Bc, bool causal>
 __global__ void __launch_bounds__(threads)
@@ -50,6 +67,10 @@ flash2(const T* __restrict__ Q, const T* __restrict__ K, const T* __restrict__ V
     const int see = Nk - Nq;
     const int keys = causal ? max(0, min(Nk, min(first + Br, Nq) + see)) : Nk;  // what my rows see at all
     const int tiles = (keys + Bc - 1) / Bc;
+
+    const Rows<d> q_at(Qs, 32 * warp + lane % 16, lane / 16);
+    const Rows<d> k_at(Ks, lane % 8 + lane / 16 * 8, lane / 8 % 2);
+    const Rows<d> v_at(Vs, lane % 16, lane / 16);
 
     float o[2][d / 8][4] = {};                              // rows 16 i + lane / 4 (+ 8) of my 32
     float m[2][2], l[2][2];
@@ -77,11 +98,11 @@ flash2(const T* __restrict__ Q, const T* __restrict__ K, const T* __restrict__ V
             unsigned a[2][4];
 #pragma unroll
             for (int i = 0; i < 2; ++i)
-                ptx::ldmatrix_x4(a[i], Qs + place<d>(32 * warp + 16 * i + lane % 16, 2 * k + lane / 16));
+                ptx::ldmatrix_x4(a[i], q_at.at(k) + 16 * i * d * 2);
 #pragma unroll
             for (int j = 0; j < Bc / 16; ++j) {
                 unsigned b[4];
-                ptx::ldmatrix_x4(b, Ks + place<d>(16 * j + lane % 8 + lane / 16 * 8, 2 * k + lane / 8 % 2));
+                ptx::ldmatrix_x4(b, k_at.at(k) + 16 * j * d * 2);
 #pragma unroll
                 for (int i = 0; i < 2; ++i) {
                     ptx::mma_m16n8k16(s[i][2 * j], a[i], b[0], b[1], T());
@@ -149,7 +170,7 @@ flash2(const T* __restrict__ Q, const T* __restrict__ K, const T* __restrict__ V
 #pragma unroll
             for (int c = 0; c < d / 16; ++c) {
                 unsigned b[4];
-                ptx::ldmatrix_x4_trans(b, Vs + place<d>(16 * k + lane % 16, 2 * c + lane / 16));
+                ptx::ldmatrix_x4_trans(b, v_at.at(c) + 16 * k * d * 2);
 #pragma unroll
                 for (int i = 0; i < 2; ++i) {
                     ptx::mma_m16n8k16(o[i][2 * c], a[i], b[0], b[1], T());
