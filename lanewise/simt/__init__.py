@@ -35,5 +35,6 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "CompileError", "Counters", "Finding", "Kernel", "KernelFault", "KernelNotFound", "LineCounters", "Module", "Output", "Report", "Unset", "Unsupported", "compile",
+    "CompileError", "Counters", "Finding", "Kernel", "KernelFault", "KernelNotFound", "LineCounters", "Module", "Output", "Report", "Unset",
+    "Unsupported", "compile",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .barriers import member_mask, missing_lanes, release, together
-from .checks import waiting
+from .checks import SharedCheck, waiting
 from .group import Frame, Group
 from .memory import LocalMemory, SharedMemory
 from .progress import DEPTH, Watch
@@ -44,7 +44,7 @@ class Batch:
         self.warp_sync: ndarray | None = None  # time of each thread's last __syncwarp of its whole warp
         self.partial_syncs: list[tuple[int, ndarray]] = []  # (time, threads × blocks that took part): masks and named barriers
         self.fences: ndarray | None = None  # time of each thread's last fence: see checks.order
-        self.shared_check = machine.new_shared_check(self)
+        self.shared_check: Any = SharedCheck(self)
         self.copies: Any = None  # asynchronous copies under way: see instructions.async_copy
         self.groups: list[Group] = []
         self.picks, self.spun, self.watch = 0, -1, Watch()
@@ -215,7 +215,7 @@ class Batch:
         self.replace(g, g.taken(yes, target), g.taken(np.flatnonzero(~mask), other))
         return -1
 
-    def _part_columns(self, g: Group, mask: ndarray, target: int, other: int) -> int:
+    def _part_columns(self, g: Group, mask: Any, target: int, other: int) -> int:
         """Whole blocks take different paths: the batch splits."""
         g.came_from = g.pc
         _, mine, theirs = self._split_at(g, mask)
@@ -301,7 +301,10 @@ class Batch:
                 if owner == parameter.name:
                     regs[slot] = g.regs[caller.params[arg, offset]] if (arg, offset) in caller.params else 0
         wanted = tuple(
-            ((value.name, offset), slot) for value, result in zip(callee.function.returns, results, strict=True) for (owner, offset), slot in caller.params.items() if owner == result
+            ((value.name, offset), slot)
+            for value, result in zip(callee.function.returns, results, strict=True)
+            for (owner, offset), slot in caller.params.items()
+            if owner == result
         )
         g.frames = (*g.frames, Frame(caller, next_pc, g.regs, wanted, stack))
         g.code, g.regs, g.pc = callee, regs, 0

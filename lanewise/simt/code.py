@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import ptx
 from .blocks import Block, Graph
-from .codegen import Emitter, width_of
+from .codegen import Emitter, vector, width_of
 from .joined import Joined
 from .ptx import Address, Function, Instruction, Symbol
 
@@ -139,8 +139,7 @@ def number_params(code: Code, body: list[Instruction]) -> None:
             continue
         type = i.modifiers[-1]
         width = width_of(type)
-        count = len(i.operands[0].items) if i.opcode == "ld" and isinstance(i.operands[0], ptx.Vector) else len(i.operands[1].items) if i.opcode == "st" and isinstance(i.operands[1], ptx.Vector) else 1
-        for j in range(count):
+        for j in range(len(vector(i.operands[0] if i.opcode == "ld" else i.operands[1]))):
             key = (address.base.name, address.base.offset + address.offset + j * width // 8)
             if key not in code.params:
                 code.params[key] = len(code.slot_types)

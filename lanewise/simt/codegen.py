@@ -95,13 +95,8 @@ class Emitter:
                 return f"B64({name})"
             raise self.unsupported("a predicate where a number is expected")
         if isinstance(operand, Imm):
-            if wanted == "f32":
-                bits = operand.value & 0xFFFFFFFF
-                value = np.uint32(bits).view(np.float32) if operand.kind == "f32" else np.uint64(bits).view(np.float64).astype(np.float32) if operand.kind == "f64" else np.float32(operand.value)
-                return self.constant(value)
-            if wanted == "f64":
-                value = np.uint64(operand.value & MASK[64]).view(np.float64) if operand.kind == "f64" else np.uint32(operand.value).view(np.float32).astype(np.float64) if operand.kind == "f32" else np.float64(operand.value)
-                return self.constant(value)
+            if wanted in ("f32", "f64"):
+                return self.constant((np.float32 if wanted == "f32" else np.float64)(_number(operand)))
             if wanted == "pred":
                 return "True" if operand.value else "False"
             return str(operand.value & MASK[max(width_of(type), 8)])
@@ -260,6 +255,15 @@ class Emitter:
             tail.append(f"return {self.block.index + 1}")
         body = "\n ".join([*self.lines, *tail])
         return f"def block_{self.block.index}(g):\n R=g.regs\n {body}\n", self.constants
+
+
+def _number(immediate: Imm) -> Any:
+    """The number that a literal of any kind stands for."""
+    if immediate.kind == "f32":
+        return np.uint32(immediate.value & MASK[32]).view(np.float32)
+    if immediate.kind == "f64":
+        return np.uint64(immediate.value & MASK[64]).view(np.float64)
+    return immediate.value
 
 
 def vector(operand: Operand) -> tuple:

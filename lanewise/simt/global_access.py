@@ -87,9 +87,9 @@ def count_global(m, g, iid: int, a: Allocation, address, total: int, touched: st
         mark[(address >> 5) - first] = True
         return
     if address.__class__ is ndarray and g.cols is None and address.shape[1] == 1 and len(address) > 1:
-        t, b, copies = address.view(i64)[:, 0], None, g.batch.B
+        t, b = address.view(i64)[:, 0], None
     elif address.__class__ is Split and g.cols is None:
-        t, b, copies = address.t[:, 0], address.b[0], 1
+        t, b = address.t[:, 0], address.b[0]
     else:
         full = (address.full() if address.__class__ is Split else address).view(i64)
         sectors = full >> 5
@@ -104,19 +104,16 @@ def count_global(m, g, iid: int, a: Allocation, address, total: int, touched: st
         return
     t0 = int(t[0])
     relative = t - t0
-    starts = None if b is None else b + t0
-    if b is None or ((starts & 31) == (starts[0] & 31)).all():
-        start = t0 if b is None else int(starts[0])
-        count, offsets = sector_pattern(m, g, relative, start & 31)
-        if b is None:
-            counts[1] += count * copies
-            mark[offsets + ((start >> 5) - first)] = True
-        else:
-            counts[1] += count * len(starts)
-            mark[offsets[:, None] + ((starts >> 5) - first)] = True
+    if b is None:
+        count, offsets = sector_pattern(m, g, relative, t0 & 31)
+        counts[1] += count * g.batch.B
+        mark[offsets + ((t0 >> 5) - first)] = True
         return
-    for phase in np.unique(starts & 31):
-        some = starts[(starts & 31) == phase]
+    starts = b + t0
+    phases = starts & 31
+    alike = (phases == phases[0]).all()
+    for phase in phases[:1] if alike else np.unique(phases):
+        some = starts if alike else starts[phases == phase]
         count, offsets = sector_pattern(m, g, relative, int(phase))
         counts[1] += count * len(some)
         mark[offsets[:, None] + ((some >> 5) - first)] = True

@@ -6,7 +6,7 @@ An *irregular* group is a list of lanes (`rows[i]` of block column `cols[i]`): i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class Group:
         self.origin: ndarray | None = None  # rows of the regular group that an irregular one was made from
         self.turn = 0  # groups of different turns never merge (schedules other than 0 let warps run one after the other)
         self.waits = ""  # "", "barrier" or "warp"
-        self.held = None  # what a parked group brought to its barrier
+        self.held: Any = None  # barriers.Held of a group that waits at a block barrier
         self.steps = 0
         self.came_from = -1
         self.ran = 0  # pick of the batch at which it last ran

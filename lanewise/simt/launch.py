@@ -175,8 +175,9 @@ class Kernel:
         report = Report(self.name, self.module.source, (1, 1, 1), (1, 1, 1), approximate=self.module.approximate)
         bounds = program.entry.directives.get("maxntid")
         refused = launch_limits.limits(
-            grid, block, program.static_shared, shared_bytes, self.max_dynamic_shared_size_bytes, self.module.arch, self._registers(block), int(np.prod(bounds)) if bounds else None
-        )
+            grid, block, program.static_shared, shared_bytes, self.max_dynamic_shared_size_bytes, self.module.arch, self._registers(block),
+            int(np.prod(bounds)) if bounds else None,
+        )  # fmt: skip
         args = list(args) if isinstance(args, list | tuple) else [args]  # one array without its comma: told apart by the number of parameters
         findings, bound = arguments.check(self.name, program.entry.params, self.parameters, args)
         report.findings = [*findings, *refused]

@@ -28,7 +28,9 @@ SM_BLOCKS = 132 * 8  # blocks that may be resident at a time when some wait for 
 
 
 class Machine:
-    def __init__(self, program: Program, grid: tuple[int, int, int], block: tuple[int, int, int], shared_bytes: int, check: bool, schedule: int, max_steps: int | None):
+    def __init__(
+        self, program: Program, grid: tuple[int, int, int], block: tuple[int, int, int], shared_bytes: int, check: bool, schedule: int, max_steps: int | None
+    ):
         self.program, self.grid, self.block, self.shared_bytes = program, grid, block, shared_bytes
         self.check, self.schedule, self.max_steps = check, schedule % (1 << 32), max_steps or MAX_STEPS
         self.limited = max_steps is None  # by work too, not by steps alone
@@ -58,8 +60,11 @@ class Machine:
         self.by_argument: dict[str, Allocation] = {}
         self.local_arrays: dict[str, tuple[str, tuple[int, ...] | None]] = {}
         self.barrier_sites: dict[tuple[int, int], int] = {}
-        self.absent_sources: dict[int, tuple[int | None, str, int]] = {}  # thread of its block → (line, operation, lane) of its first shuffle from an absent lane
-        self.known_shared = self.used_shared = self.stored_shared = None  # see checks.shared.SharedCheck.finish
+        # thread of its block → (line, operation, lane) of its first shuffle from an absent lane
+        self.absent_sources: dict[int, tuple[int | None, str, int]] = {}
+        self.known_shared: Any = None  # see checks.shared.SharedCheck.finish; so are the next two
+        self.used_shared: Any = None
+        self.stored_shared: Any = None
         self.atomic_sectors = self.steps = 0
         self.source = ""
         self.faults = checks.Faults(self)
@@ -97,9 +102,6 @@ class Machine:
             got = self.executed[code.number] = ([0] * len(code.blocks), [0] * len(code.blocks))
         return got
 
-    def new_shared_check(self, batch: Batch):
-        return checks.SharedCheck(batch)
-
     # ------------------------------------------------------------------ shared variables
 
     def shared_variables(self) -> list[Placed]:
@@ -108,7 +110,11 @@ class Machine:
 
     def knows_shared(self, iid: int) -> bool:
         origin = self.program.sites[iid].origin
-        return origin is not None and any(v.name == origin or (v.extern and any(d.name == origin for d in self.program.dynamic)) for v in self.shared_variables())
+        return origin is not None and any(self._is_named(v, origin) for v in self.shared_variables())
+
+    def _is_named(self, v: Placed, origin: str | None) -> bool:
+        """Whether a shared variable is `origin`; the dynamic ones all lie at one address."""
+        return v.name == origin or (v.extern and any(d.name == origin for d in self.program.dynamic))
 
     def shared_extent(self, iid: int, low: int) -> tuple[int, int]:
         """Offsets (from, to) of the variable that a shared access belongs to: by its provenance, else the one that holds `low`."""
@@ -118,7 +124,7 @@ class Machine:
         variables = self.shared_variables()
         origin = self.program.sites[iid].origin
         for v in variables:
-            if v.name == origin or (v.extern and any(d.name == origin for d in self.program.dynamic)):
+            if self._is_named(v, origin):
                 got = self.extents[iid] = (v.offset, v.offset + v.size)
                 return got
         for v in variables:

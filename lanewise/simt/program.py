@@ -30,7 +30,10 @@ def function_address(module: Module, name: str) -> int:
 
 @dataclass(slots=True)
 class Patterns:
-    """What launches with one number of threads have found out about addresses; the next launch starts with it. See global_access, shared_access and checks.shared."""
+    """What launches with one number of threads have found out about addresses; the next launch starts with it.
+
+    See global_access, shared_access and checks.shared.
+    """
 
     rows: dict[bytes, int] = field(default_factory=dict)
     sectors: dict = field(default_factory=dict)

@@ -46,7 +46,9 @@ class Watch:
         self.forget()
 
     def forget(self) -> None:
-        self.seen, self.renew, self.kept, self.last, self.picks = 0, 1, None, None, 0
+        self.seen, self.renew, self.picks = 0, 1, 0
+        self.kept: list[_State] | None = None
+        self.last: tuple[int, int, int] | None = None
 
     def repeats(self, batch: Batch, g: Group) -> bool:
         """Whether the batch, whose group `g` has just run, is in a state it was in before, and nobody has stored since. Ask after every step."""

@@ -80,8 +80,14 @@ def _print(g: Group, text, buffer) -> int:
             raw = words[offset // 4 : offset // 4 + (2 if wide else 1), rows[k], columns[k]]
             offset += 8 if wide else 4
             values.append(_value(machine, part, np.ascontiguousarray(raw)) if len(raw) else part[0])  # fewer arguments than the format names
-        machine.print(_FORMAT.sub(lambda m, it=iter(values): "%" if m[4] == "%" else next(it), form))
+        machine.print(_filled(form, values))
     return len(parts)
+
+
+def _filled(form: str, values: list[str]) -> str:
+    """The format with its conversions replaced by the values, one after the other."""
+    left = iter(values)
+    return _FORMAT.sub(lambda m: "%" if m[4] == "%" else next(left), form)
 
 
 def _int(raw: np.ndarray) -> int:

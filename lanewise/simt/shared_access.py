@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .access import RAW, lanes_group, lanes_of, raw_bits, typed
@@ -23,7 +25,7 @@ class SharedPattern:
             self.low = self.high = offsets
             self.aligned = not offsets & (total - 1)
             self.duplicates = len(rows) > 1
-            self._table = by_lane(np.full(len(rows), offsets, i64), rows >> 5, rows & 31)
+            self._table: ndarray | None = by_lane(np.full(len(rows), offsets, i64), rows >> 5, rows & 31)
         else:
             self.low, self.high = int(offsets.min()), int(offsets.max())
             self.aligned = not (int(np.bitwise_or.reduce(offsets)) & (total - 1))
@@ -51,6 +53,7 @@ def shared_pattern(m, g, address, total: int) -> SharedPattern | None:
     """The pattern of addresses that are the same in every block of a regular group; None for others."""
     if g.cols is not None:
         return None
+    offsets: Any
     if address.__class__ is int:
         key = (g.row_key, address, total)
         offsets = address

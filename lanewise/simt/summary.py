@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import explain, remarks
+from .checks import Faults
 from .codegen import width_of
 from .counters import Counters
 from .machine import Machine
@@ -28,7 +29,7 @@ def summarise(report: Report, machine: Machine, stopped: bool) -> None:
         return by_line.setdefault(line or 0, LineCounters())
 
     lanes_of_line: dict[int, int] = {}
-    total_lanes = 0
+    instructions = total_lanes = flops = 0
     for code in machine.program.codes.values():
         if code.number not in machine.executed:
             continue
@@ -40,18 +41,14 @@ def summarise(report: Report, machine: Machine, stopped: bool) -> None:
                 line = at(i.line)
                 line.warp_instructions += w
                 lanes_of_line[i.line or 0] = lanes_of_line.get(i.line or 0, 0) + n
-                work = flops_of(i) * n
-                if work:
-                    line.flops += work
-                    c.flops += work
-                extra = machine.extra_flops(i)
-                if extra:
-                    line.flops += extra * w
-                    c.flops += extra * w
-            c.warp_instructions += w * len(block.instructions)
+                work = flops_of(i) * n + machine.extra_flops(i) * w
+                line.flops += work
+                flops += work
+            instructions += w * len(block.instructions)
             total_lanes += n * len(block.instructions)
-    if c.warp_instructions:
-        c.active_lane_ratio = total_lanes / (32 * c.warp_instructions)
+    c.warp_instructions, c.flops = instructions, flops
+    if instructions:
+        c.active_lane_ratio = total_lanes / (32 * instructions)
     for number, line in by_line.items():
         if line.warp_instructions:
             line.active_lane_ratio = lanes_of_line[number] / (32 * line.warp_instructions)
@@ -60,7 +57,7 @@ def summarise(report: Report, machine: Machine, stopped: bool) -> None:
     for (number, pc), times in machine.barrier_sites.items():
         code = next(x for x in machine.program.codes.values() if x.number == number)
         at(code.blocks[pc].instructions[0].line).barriers += times
-    c.global_bytes = 32 * (c.global_load_sectors + c.global_store_sectors + machine.atomic_sectors)
+    c.global_bytes = 32 * ((c.global_load_sectors or 0) + (c.global_store_sectors or 0) + machine.atomic_sectors)
     reads = writes = pairs = 0
     for a in machine.memory.ranges.values():
         if a.space == "global":
@@ -111,7 +108,9 @@ def _unwritten(machine: Machine) -> None:
         left = a.unset.reshape(-1)[: size * a.element].reshape(size, a.element).any(axis=1)
         index = np.flatnonzero(left)
         machine.faults.add(
-            explain.unwritten_output(array=a.name, first=int(index[0]), last=int(index[-1]), count=len(index), size=size, grid=machine.grid, block=machine.block, shape=a.shape)
+            explain.unwritten_output(
+                array=a.name, first=int(index[0]), last=int(index[-1]), count=len(index), size=size, grid=machine.grid, block=machine.block, shape=a.shape
+            )
         )
 
 
@@ -139,7 +138,7 @@ def _access_bytes(i: Instruction) -> int:
 
 def _remarks(report: Report, machine: Machine) -> None:
     """What is right but slow, from the counters of each memory instruction."""
-    add = machine.faults.__class__(machine)
+    found = Faults(machine)
     for site, (requests, units) in zip(machine.program.sites, machine.counts, strict=False):
         if not requests:
             continue
@@ -150,19 +149,25 @@ def _remarks(report: Report, machine: Machine) -> None:
         if space in ("global", "generic") and kind in ("ld", "st"):
             ideal = size * min(32, machine.T) / 32
             if units > 2 * requests * max(ideal, 1) and units >= requests + 4:
-                add.add(remarks.uncoalesced(line=site.line, array=machine.array_name(site), sectors=units, requests=requests, ideal=max(ideal, 1), access=access, access_bytes=size))
+                found.add(
+                    remarks.uncoalesced(
+                        line=site.line, array=machine.array_name(site), sectors=units, requests=requests, ideal=max(ideal, 1), access=access,
+                        access_bytes=size,
+                    )
+                )  # fmt: skip
         elif space == "shared" and kind in ("ld", "st"):
             ideal = max((site.joined.bytes if site.joined else size) / 4, 1)  # loads that ptxas joins are one wide request
             if units > 1.5 * requests * ideal:
-                add.add(remarks.bank_conflict(line=site.line, array=machine.array_name(site), wavefronts=units, requests=requests, ideal=ideal, access=access))
+                name = machine.array_name(site)
+                found.add(remarks.bank_conflict(line=site.line, array=name, wavefronts=units, requests=requests, ideal=ideal, access=access))
         elif space == "local" and kind == "st":
-            add.add(remarks.local_memory(line=site.line, bytes=machine.program.main.local_size, array=machine.local_name(site)))
-    _divergence(report, machine, add)
-    _shared_remarks(report, machine, add)
-    report.findings += add.found.values()
+            found.add(remarks.local_memory(line=site.line, bytes=machine.program.main.local_size, array=machine.local_name(site)))
+    _divergence(report, machine, found)
+    _shared_remarks(machine, found)
+    report.findings += found.found.values()
 
 
-def _divergence(report: Report, machine: Machine, add) -> None:
+def _divergence(report: Report, machine: Machine, found: Faults) -> None:
     """Branches that split warps and have work on both sides, where idle lanes cost the launch something."""
     ratio = report.counters.active_lane_ratio
     if ratio is None or ratio > 0.9 or machine.T < 32:
@@ -176,16 +181,17 @@ def _divergence(report: Report, machine: Machine, add) -> None:
             continue
         lanes = min(machine.executed[number][1][s] / (32 * warps[s]) for s in sides)
         line = next((i.line for i in reversed(block.instructions) if i.line), None)
-        add.add(remarks.divergence(line=line, ratio=lanes))
+        found.add(remarks.divergence(line=line, ratio=lanes))
 
 
-def _shared_remarks(report: Report, machine: Machine, add) -> None:
+def _shared_remarks(machine: Machine, found: Faults) -> None:
+    """Dynamic arrays that are one and the same memory; what is stored and never read."""
     program = machine.program
     names = [v.name for v in program.dynamic if any(v.name in i.text for i in program.main.graph.body)]
     if len(names) > 1:
         plain = tuple(machine.faults.variable(n)[0] for n in names)
         lines = [k for k, text in enumerate(machine.source.splitlines(), 1) if "extern" in text and "__shared__" in text]
-        add.add(remarks.aliased_shared(arrays=plain, line=lines[1] if len(lines) > 1 else None))
+        found.add(remarks.aliased_shared(arrays=plain, line=lines[1] if len(lines) > 1 else None))
     if machine.known_shared is None:
         return
     grain = program.grains["shared"]
@@ -198,4 +204,4 @@ def _shared_remarks(report: Report, machine: Machine, add) -> None:
         elements = np.unique(part * grain // element)
         site = int(machine.stored_shared[v.offset // grain + part[0]])
         line = program.sites[site].line if 0 <= site < len(program.sites) else None
-        add.add(remarks.unused_shared(array=name, index=int(elements[0]), elements=len(elements), line=line, dims=None if dims and 0 in dims else dims))
+        found.add(remarks.unused_shared(array=name, index=int(elements[0]), elements=len(elements), line=line, dims=None if dims and 0 in dims else dims))

@@ -12,6 +12,8 @@ Integers are unsigned (`uint32`, `uint64`, `uint16` arrays, Python ints below 2*
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 ndarray = np.ndarray
@@ -20,9 +22,9 @@ i8, i16, i32, i64 = np.int8, np.int16, np.int32, np.int64
 f16, f32, f64 = np.float16, np.float32, np.float64
 
 M16, M32, M64 = 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
-MASK = {8: 0xFF, 16: M16, 32: M32, 64: M64}
-UNSIGNED = {8: u8, 16: u16, 32: u32, 64: u64}
-SIGNED = {8: i8, 16: i16, 32: i32, 64: i64}
+MASK: dict[int, int] = {8: 0xFF, 16: M16, 32: M32, 64: M64}
+UNSIGNED: dict[int, Any] = {8: u8, 16: u16, 32: u32, 64: u64}
+SIGNED: dict[int, Any] = {8: i8, 16: i16, 32: i32, 64: i64}
 WIDE = 1 << 61  # beyond this the exact sums of a Split could leave int64
 
 
@@ -37,7 +39,8 @@ class Split:
     __slots__ = ("t", "b", "width", "_range", "_full")
 
     def __init__(self, t: ndarray, b: ndarray, width: int, bounds: tuple[int, int, int, int] | None = None):
-        self.t, self.b, self.width, self._range, self._full = t, b, width, bounds, None
+        self.t, self.b, self.width, self._range = t, b, width, bounds
+        self._full: ndarray | None = None
 
     @property
     def parts(self) -> tuple[int, int, int, int]:

@@ -21,7 +21,7 @@ class Watched:
 
     def __init__(self, check: SharedCheck, batch: Batch):
         self.check, self.batch = check, batch
-        self.flight = np.zeros(check.words, np.int32)  # serial of the copy under way to each word; (words, B) once blocks differ
+        self.flight = np.zeros(len(check.used), np.int32)  # serial of the copy under way to each word; (words, B) once blocks differ
 
     def __getattr__(self, name: str):
         return getattr(self.check, name)
@@ -57,7 +57,7 @@ class Watched:
         g = copy.group(batch)
         p = shared_access.shared_pattern(batch.machine, g, copy.address, copy.size)
         if p is not None:
-            self.flight[self.check._range_of(p, copy.size)] = serial
+            self.flight[self.check.range_of(p, copy.size)] = serial
             return
         if self.flight.ndim == 1:
             self.flight = np.repeat(self.flight[:, None], batch.B, axis=1)
@@ -92,7 +92,7 @@ class Watched:
         self.check.atomic_each(g, iid, offsets, columns, total, reads)
 
     def _look(self, g: Group, iid: int, p, total: int, how: str) -> None:
-        here = self.flight[self.check._range_of(p, total)]
+        here = self.flight[self.check.range_of(p, total)]
         if not np.any(here):
             return
         B = self.batch.B

@@ -117,7 +117,10 @@ class Faults:
         null = (addresses >= 0) & (addresses < 1 << 32) if site.origin is None else (np.abs(addresses) < 1 << 36)
         if null[0]:
             self.add(
-                explain.null_pointer(array=self.machine.argument_name(site.origin), access=access, thread=thread, block=block, line=self.line(iid), offset=address, count=len(lanes))
+                explain.null_pointer(
+                    array=self.machine.argument_name(site.origin), access=access, thread=thread, block=block, line=self.line(iid), offset=address,
+                    count=len(lanes),
+                )  # fmt: skip
             )
             return
         nearest, distance = None, 0
@@ -126,7 +129,10 @@ class Faults:
             if a.space == "global" and (nearest is None or abs(d) < abs(distance)):
                 nearest, distance = a.name, d
         self.add(
-            explain.wild_pointer(address=address & (1 << 64) - 1, access=access, thread=thread, block=block, line=self.line(iid), nearest=nearest, distance=distance, count=len(lanes))
+            explain.wild_pointer(
+                address=address & (1 << 64) - 1, access=access, thread=thread, block=block, line=self.line(iid), nearest=nearest, distance=distance,
+                count=len(lanes),
+            )  # fmt: skip
         )
 
     def misaligned(self, g: Group, iid: int, a: Allocation, lanes: ndarray, addresses: ndarray, access: str, total: int) -> None:
@@ -223,7 +229,11 @@ class Faults:
         raise Stop
 
     def local_too_large(self, size: int) -> None:
-        self.add(Finding("launch-refused", "error", f"the kernel needs {size} bytes of local memory for each thread, more than a launch of this size can have: make the thread's arrays smaller."))
+        message = (
+            f"the kernel needs {size} bytes of local memory for each thread, more than a launch of this size can have: "
+            "make the thread's arrays smaller."
+        )
+        self.add(Finding("launch-refused", "error", message))
 
     # ------------------------------------------------------------------ control
 
@@ -232,10 +242,11 @@ class Faults:
         self.add(explain.step_limit(line=self.pc_line(g), steps=g.steps, thread=thread, block=block, unchanged=unchanged))
 
     def too_much_work(self, finished: int, seconds: float) -> None:
-        m = self.machine
-        self.add(
-            Finding("step-limit", "error", f"step limit: after {finished} of {m.blocks} blocks the whole launch would take the simulator about {max(round(seconds / 60), 1)} minutes. Launch fewer blocks, or smaller data; max_steps=… lifts the limit.")
+        message = (
+            f"step limit: after {finished} of {self.machine.blocks} blocks the whole launch would take the simulator about "
+            f"{max(round(seconds / 60), 1)} minutes. Launch fewer blocks, or smaller data; max_steps=… lifts the limit."
         )
+        self.add(Finding("step-limit", "error", message))
 
     def trapped(self, g: Group, assertion: str = "") -> None:
         thread, block = self.lane(g, 0)
@@ -243,10 +254,9 @@ class Faults:
 
     def bad_call(self, g: Group, address: int) -> None:
         thread, block = self.lane(g, 0)
-        self.add(
-            Finding("out-of-bounds", "error", f"{who(thread, block)} calls a function at address {address:#x}{on_line(self.pc_line(g))}, but no function is there: the pointer was never set.",
-                    line=self.pc_line(g), thread=thread, block=block)
-        )  # fmt: skip
+        line = self.pc_line(g)
+        message = f"{who(thread, block)} calls a function at address {address:#x}{on_line(line)}, but no function is there: the pointer was never set."
+        self.add(Finding("out-of-bounds", "error", message, line=line, thread=thread, block=block))
 
 
 def on_line(line: int | None) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import explain
-from ..values import full, ndarray
+from ..values import ndarray, to_array
 from .faults import Faults, on_line
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def warp_operation(faults: Faults, g: Group) -> str:
 def _mask_and_active(g: Group, lane: int) -> tuple[int, int]:
     """The member mask of a lane, and who of its warp is here. `lane`: row of the group; of a regular one, in the first block."""
     mask = g.code.mask(g.pc)
-    mask = mask if mask.__class__ is int else full(mask(g))
-    named = mask if mask.__class__ is int else int(mask[lane if mask.shape[0] > 1 else 0, 0])
+    values = to_array(mask if mask.__class__ is int else mask(g), 32)
+    named = int(values[lane if values.shape[0] > 1 else 0, 0])
     here = g.rows[(g.rows >> 5 == g.rows[lane] >> 5) & (g.cols == g.cols[lane] if g.cols is not None else True)]
     return named, int(sum(1 << int(r & 31) for r in here))
 
@@ -106,9 +106,10 @@ def deadlock(faults: Faults, batch: Batch) -> None:
         arrived = sum(len(np.unique(x.rows)) for x in waiting if x.held.id == g.held.id)
         faults.add(
             explain.named_barrier_deadlock(
-                line=faults.pc_line(g), threads=threads, block=block, barrier=g.held.id, expected=g.held.count, arrived=arrived, thread=faults.thread(threads[0])
+                line=faults.pc_line(g), threads=threads, block=block, barrier=g.held.id, expected=g.held.count, arrived=arrived,
+                thread=faults.thread(threads[0]),
             )
-        )
+        )  # fmt: skip
         return
     others = [x for x in waiting if x.held.id != g.held.id]
     there = f" while {len(others[0].rows)} others wait at barrier {others[0].held.id}{on_line(faults.pc_line(others[0]))}" if others else ""

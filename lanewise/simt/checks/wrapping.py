@@ -13,7 +13,7 @@ import numpy as np
 from .. import remarks
 from ..blocks import Graph, writes
 from ..ptx import Address, Reg
-from ..values import Split, ndarray, signed
+from ..values import Split, signed, to_array
 
 if TYPE_CHECKING:
     from ..group import Group
@@ -79,8 +79,8 @@ def watch(g: Group, a, b, index: int) -> None:
     machine.watched[key] = WATCHED
     lane = 0
     if a.__class__ is not int or b.__class__ is not int:
-        full = [np.broadcast_to(x.full() if x.__class__ is Split else x, g.shape) if x.__class__ in (ndarray, Split) else np.full(g.shape, x, np.uint32) for x in (a, b)]
-        exact = full[0].view(np.int32).astype(np.int64) * full[1].view(np.int32)
+        x, y = (np.broadcast_to(to_array(factor, 32), g.shape).view(np.int32) for factor in (a, b))
+        exact = x.astype(np.int64) * y
         lanes = np.flatnonzero(((exact < -(1 << 31)) | (exact >= 1 << 32)).ravel())
         if not len(lanes):
             return

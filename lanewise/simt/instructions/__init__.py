@@ -43,7 +43,7 @@ EMIT |= {
     "div": _by_type(floating.emit_div, integer.two("DIVI")),
     "min": _by_type(floating.emit_min, integer.two("MINI")),
     "max": _by_type(floating.emit_min, integer.two("MAXI")),
-    "neg": _by_type(floating.emit_one, lambda e, i: e.define(i.operands[0], i.modifiers[-1], f"SUB{i.modifiers[-1][1:]}(0,{e.use(i.operands[1], i.modifiers[-1])})")),
+    "neg": _by_type(floating.emit_one, integer.emit_neg),
     "abs": _by_type(floating.emit_one, integer.one("ABSI")),
     "ex2": _by_type(floating.emit_one, None),
     "tanh": _by_type(floating.emit_one, None),

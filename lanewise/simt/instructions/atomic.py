@@ -6,6 +6,7 @@ The lanes of one instruction take effect block by block, within a block thread b
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ class Operation:
 
     name: str
     space: str  # global, shared or generic
-    dtype: type
+    dtype: Any
     size: int  # bytes of an element
     items: int  # elements of a vector
     packed: bool  # an element is two halves, updated one by one
@@ -146,11 +147,8 @@ def _applied(g, cells: ndarray, index, values: list, count: int, o: Operation):
         if seen is None:
             return None
         return _back(g, seen if seen.dtype.kind in "uf" else seen.view(UNSIGNED[8 * o.size]))
-    halves = [update(cells, index + k, o.name, tuple(_half(x, k) for x in values), count, o.wanted) for k in (0, 1)]
-    if not o.wanted:
-        return None
-    low, high = (x.astype(u32) for x in halves)
-    return _back(g, low | high << u32(16))
+    low, high = (update(cells, index + k, o.name, tuple(_half(x, k) for x in values), count, o.wanted) for k in (0, 1))
+    return None if low is None or high is None else _back(g, low.astype(u32) | high.astype(u32) << u32(16))
 
 
 def _operand(x, dtype, size: int):
@@ -295,6 +293,7 @@ def _operation(e: Emitter, i: Instruction, wanted: bool, items: int) -> tuple[st
     if not type or not name or "async" in i.modifiers:
         raise e.unsupported()
     width = width_of(type)
+    dtype: Any
     if type in HALVES:
         name, dtype = f"{name}.{HALVES[type]}", u16
     elif type in ("f32", "f64"):

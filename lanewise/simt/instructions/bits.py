@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .. import arithmetic
@@ -54,17 +56,17 @@ def bfe(a, start, length, width: int, is_signed: bool):
         start, length = start & 0xFF, length & 0xFF
         if length == 0:
             return 0
-        value = signed(a, width) if is_signed else a
+        whole = signed(a, width) if is_signed else a
         if is_signed and start + length > width:
-            return (value >> min(start, width)) & MASK[width]
-        field = value >> start & (1 << length) - 1
+            return (whole >> min(start, width)) & MASK[width]
+        field = whole >> start & (1 << length) - 1
         if is_signed and length < width and field >> (length - 1) & 1:
             field -= 1 << length
         return field & MASK[width]
     a = lift(a, width)
     start, length = (np.asarray(full(x)).astype(np.int64) & 0xFF for x in (start, length))
-    value = np.asarray(a).view(SIGNED[width]).astype(i64) if is_signed else np.asarray(a).astype(u64)
-    kind = i64 if is_signed else u64
+    value: Any = np.asarray(a).view(SIGNED[width]).astype(i64) if is_signed else np.asarray(a).astype(u64)
+    kind: Any = i64 if is_signed else u64
     low = value >> np.minimum(start, 63).astype(kind)
     if not is_signed:
         low = np.where(start > 63, kind(0), low)
@@ -95,7 +97,8 @@ def prmt(a, b, selector, mode: str):
     s = np.asarray(lift(selector, 32)).astype(np.int64)
     out = np.zeros(np.broadcast_shapes(both.shape, s.shape), u32)
     for k in range(4):
-        sign = 0
+        sign: Any = 0
+        pick: Any
         if mode == "f4e":
             pick = (s & 3) + k
         elif mode == "b4e":

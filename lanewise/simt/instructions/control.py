@@ -10,7 +10,7 @@ from ..codegen import Emitter, class_of, width_of
 from ..memory import LOCAL_WINDOW, SHARED_WINDOW
 from ..ptx import Instruction, Reg, Vector
 from ..runtime import BUILT_IN
-from ..values import MASK, UNSIGNED, f32, f64, full, ndarray, u32, u64
+from ..values import MASK, UNSIGNED, f32, f64, full
 from .floating import comparison_text
 
 
@@ -19,11 +19,10 @@ def pack(parts: tuple, width: int, total: int):
     if all(p.__class__ is int for p in parts):
         return sum(p << k * width for k, p in enumerate(parts))
     dtype = UNSIGNED[total]
-    out = None
+    out = dtype(0)
     for k, p in enumerate(parts):
         wide = dtype(p) if p.__class__ is int else full(p).astype(dtype)
-        wide = wide << dtype(k * width) if k else wide
-        out = wide if out is None else out | wide
+        out = out | (wide << dtype(k * width) if k else wide)
     return out
 
 
@@ -68,8 +67,8 @@ def emit_mov(e: Emitter, i: Instruction) -> None:
         return
     if isinstance(a, Vector):
         width = width_of(type) // len(a.items)
-        parts = ",".join(e.use(p, f"b{width}") for p in a.items)
-        e.define(d, f"b{width_of(type)}", f"PACK(({parts},),{width},{width_of(type)})")
+        items = ",".join(e.use(p, f"b{width}") for p in a.items)
+        e.define(d, f"b{width_of(type)}", f"PACK(({items},),{width},{width_of(type)})")
         return
     if isinstance(a, str):
         e.define(d, type, str(e.code.program.function_address(a)))
@@ -137,7 +136,8 @@ def emit_slct(e: Emitter, i: Instruction) -> None:
     type, by = i.modifiers[-2:]
     d, a, b, c = i.operands
     p = f"tidy({e.use(c, 'f32')}>=0)" if by == "f32" else f"ICMP_ge_32_True({e.use(c, 's32')},0)"
-    e.define(d, type, f"SEL{'I' if class_of(type) == 'int' else ''}({p},{e.use(a, type)},{e.use(b, type)}{f',{width_of(type)}' if class_of(type) == 'int' else ''})")
+    x, y = e.use(a, type), e.use(b, type)
+    e.define(d, type, f"SELI({p},{x},{y},{width_of(type)})" if class_of(type) == "int" else f"SEL({p},{x},{y})")
 
 
 WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}
@@ -215,7 +215,7 @@ def emit_barrier(e: Emitter, i: Instruction) -> bool | None:
     how = next((m for m in numbers if m in ("popc", "and", "or")), "")
     if "cluster" in numbers:
         raise e.unsupported("clusters come with a later chapter")
-    slot = e.slot(result.name) if result is not None else None
+    slot = e.slot(result.name) if isinstance(result, Reg) else None
     e.line(f"return BARRIER(g,{id_text},{count},{mode!r},{how!r},{p},{slot},{e.block.index + 1})")
     return True
 
@@ -224,5 +224,3 @@ EMIT = {
     "mov": emit_mov, "setp": emit_setp, "set": emit_set, "selp": emit_selp, "slct": emit_slct, "cvta": emit_cvta, "bra": emit_bra, "brx": emit_brx,
     "ret": emit_leave, "exit": emit_leave, "trap": emit_leave, "brkpt": emit_leave, "call": emit_call, "bar": emit_barrier, "barrier": emit_barrier,
 }  # fmt: skip
-
-__all__ = ["EMIT", "NAMES", "f64", "ndarray", "u32", "u64"]

@@ -46,11 +46,12 @@ def resize(x, src: int, src_signed: bool, dst: int):
 
 def saturated(x, src: int, src_signed: bool, dst: int, dst_signed: bool):
     """An integer clamped to the range of the destination."""
-    scalar = x.__class__ is int
-    value = [signed(x & MASK[src], src) if src_signed else x & MASK[src]] if scalar else as_signed(full(x).astype(UNSIGNED[src]), src) if src_signed else full(x).astype(UNSIGNED[src])
     low, high = (-(1 << dst - 1), (1 << dst - 1) - 1) if dst_signed else (0, MASK[dst])
-    if scalar:
-        return min(max(value[0], low), high) & MASK[dst]
+    if x.__class__ is int:
+        x &= MASK[src]
+        return min(max(signed(x, src) if src_signed else x, low), high) & MASK[dst]
+    value = full(x).astype(UNSIGNED[src])
+    value = as_signed(value, src) if src_signed else value
     info = np.iinfo(value.dtype)
     out = np.clip(value, max(low, info.min), min(high, info.max))
     return out.astype(SIGNED[dst] if dst_signed else UNSIGNED[dst]).view(UNSIGNED[dst])

@@ -47,8 +47,7 @@ def mul_hi(a, b, width: int, is_signed: bool):
         return (signed(a, width) * signed(b, width) >> width) & MASK[width] if is_signed else a * b >> width
     if width == 32:
         if is_signed:
-            product = (arithmetic.widen(a, True) if a.__class__ is not int else signed(a, 32)), (arithmetic.widen(b, True) if b.__class__ is not int else signed(b, 32))
-            x, y = (full(p).view(i64) if p.__class__ is not int else i64(p) for p in product)
+            x, y = (i64(signed(p, 32)) if p.__class__ is int else full(arithmetic.widen(p, True)).view(i64) for p in (a, b))
             return (x * y >> i64(32)).astype(np.int32).view(u32)
         x, y = (u64(p) if p.__class__ is int else full(p).astype(u64) for p in (a, b))
         return (x * y >> u64(32)).astype(u32)
@@ -110,7 +109,7 @@ def remainder(a, b, width: int, is_signed: bool):
 
 def sad(a, b, c, width: int, is_signed: bool):
     big, small = max_int(a, b, width, is_signed), min_int(a, b, width, is_signed)
-    return {16: arithmetic.add16, 32: arithmetic.add32, 64: arithmetic.add64}[width](c, {16: arithmetic.sub16, 32: arithmetic.sub32, 64: arithmetic.sub64}[width](big, small))
+    return NAMES[ADD[width]](c, NAMES[SUB[width]](big, small))
 
 
 def dot4(a, b, c, a_signed: bool, b_signed: bool):
@@ -173,8 +172,8 @@ def saturating(a, b, minus: bool):
 
 
 NAMES = {
-    "ADD16": arithmetic.add16, "ADD32": arithmetic.add32, "ADD64": arithmetic.add64, "SUB16": arithmetic.sub16, "SUB32": arithmetic.sub32, "SUB64": arithmetic.sub64,
-    "MUL16": arithmetic.mul16, "MUL32": arithmetic.mul32, "MUL64": arithmetic.mul64, "MAD32": arithmetic.mad32, "MAD64": arithmetic.mad64, "NEG32": arithmetic.neg32, "NEG64": arithmetic.neg64,
+    "ADD16": arithmetic.add16, "ADD32": arithmetic.add32, "ADD64": arithmetic.add64, "SUB16": arithmetic.sub16, "SUB32": arithmetic.sub32,
+    "SUB64": arithmetic.sub64, "MUL16": arithmetic.mul16, "MUL32": arithmetic.mul32, "MUL64": arithmetic.mul64,
     "MULW_S": arithmetic.mul_wide_s32, "MULW_U": arithmetic.mul_wide_u32, "WIDE16": wide16, "MULHI": mul_hi, "MINI": min_int, "MAXI": max_int, "DIVI": divide,
     "REMI": remainder, "SAD": sad, "DP4A": dot4, "DP2A": dot2, "ABSI": absolute, "WIDEN": arithmetic.widen, "CARRY": with_carry, "SATS": saturating,
 }  # fmt: skip
@@ -227,6 +226,12 @@ def emit_mul(e: Emitter, i: Instruction) -> None:
             raise e.unsupported()
         made = f"{ADD[width_of(result)]}({made},{e.use(i.operands[3], result)})"
     e.define(d, result, made)
+
+
+def emit_neg(e: Emitter, i: Instruction) -> None:
+    type = i.modifiers[-1]
+    d, a = i.operands
+    e.define(d, type, f"{SUB[width_of(type)]}(0,{e.use(a, type)})")
 
 
 def emit_madc(e: Emitter, i: Instruction) -> None:

@@ -7,9 +7,10 @@ import numpy as np
 from .. import access, global_access, local_access, shared_access
 from ..codegen import Emitter, vector, width_of
 from ..group import Group
-from ..ptx import Address, Instruction, Symbol
+from ..memory import LOCAL_WINDOW, RANGE, SHARED_WINDOW
+from ..ptx import Address, Instruction, Reg, Symbol
 from ..shapes import take_rows
-from ..values import UNSIGNED, Split, f32, f64, ndarray, u8, u16, u32, u64
+from ..values import UNSIGNED, Split, f32, f64, full, ndarray, tidy, u8, u16, u32, u64
 
 DTYPE = {"f32": f32, "f64": f64}
 SPACES = {"global", "shared", "shared::cta", "shared::cluster", "local", "const", "param", "param::entry", "param::func"}
@@ -75,7 +76,10 @@ def put_back(g, child, x, index, old):
         return old
     x = x.full() if x.__class__ is Split else x
     old = old.full() if old.__class__ is Split else old
-    dtype = x.dtype if x.__class__ is not int else old.dtype if old.__class__ is ndarray else (u32 if max(x, old if old.__class__ is int else 0) < 1 << 32 else u64)
+    if x.__class__ is int:
+        dtype = old.dtype if old.__class__ is ndarray else u32 if max(x, old) < 1 << 32 else u64
+    else:
+        dtype = x.dtype
     if child.cols is None or g.cols is not None:
         columns = max(x.shape[1] if x.__class__ is ndarray else 1, old.shape[1] if old.__class__ is ndarray else 1)
         out = np.array(np.broadcast_to(np.asarray(old, dtype), (g.n, columns)))
@@ -87,7 +91,8 @@ def put_back(g, child, x, index, old):
 
 
 NAMES = {
-    "LDG": global_access.load_global, "STG": global_access.store_global, "LDS": shared_access.load_shared, "STS": shared_access.store_shared, "LDL": local_access.load_local, "STL": local_access.store_local,
+    "LDG": global_access.load_global, "STG": global_access.store_global, "LDS": shared_access.load_shared, "STS": shared_access.store_shared,
+    "LDL": local_access.load_local, "STL": local_access.store_local,
     "LD": global_access.load_generic, "ST": global_access.store_generic, "SUB": sub, "PICK": pick, "PUT": put_back,
     "U8": u8, "U16": u16, "U32": u32, "U64": u64, "FP32": f32, "FP64": f64,
 }  # fmt: skip
@@ -184,25 +189,25 @@ def _cut(text: str, type: str, operand) -> str:
 
 def _load_param(e: Emitter, i: Instruction, type: str, targets: tuple, address: Address) -> None:
     size = width_of(type) // 8
+    held_as = type if width_of(type) >= 16 else "b16"
     for j, target in enumerate(targets):
         if target is None:
             continue
         if isinstance(address.base, Symbol) and address.base.name in e.code.entry_params:
             made = f"PARAM(g,{address.base.name!r},{address.base.offset + address.offset + j * size},{_NAME[dtype_for(type)]})"
-            e.define(target, type if width_of(type) >= 16 else "b16", _widened(made, type, target))
+            e.define(target, held_as, _widened(made, type, target))
         elif isinstance(address.base, Symbol):
             slot = e.code.param_slot(address.base.name, address.base.offset + address.offset + j * size)
-            e.line(f"r{slot}=R[{slot}]") if slot not in e.written else None
-            held = e.code.slot_types[slot]
-            from ..ptx import Reg
-
+            if slot not in e.written:
+                e.line(f"r{slot}=R[{slot}]")
             e.code.graph.slots.setdefault(f"%param{slot}", slot)
-            e.define(target, type if width_of(type) >= 16 else "b16", _widened(e.use(Reg(f"%param{slot}", held), type if width_of(type) >= 16 else "b16"), type, target))
+            made = e.use(Reg(f"%param{slot}", e.code.slot_types[slot]), held_as)
+            e.define(target, held_as, _widened(made, type, target))
         else:  # a computed address inside a struct parameter
             where = address_text(e, address)
             t = e.temporary()
             e.line(f"{t}=LDG(g,{e.site('ld.param')},ADD64({where},{j * size}),{_NAME[dtype_for(type)]},{size},1,False)")
-            e.define(target, type if width_of(type) >= 16 else "b16", _widened(t, type, target))
+            e.define(target, held_as, _widened(t, type, target))
 
 
 def load_param(g, name: str, offset: int, dtype):
@@ -222,9 +227,7 @@ def emit_isspacep(e: Emitter, i: Instruction) -> None:
 
 
 def is_space(space: str, address):
-    from ..memory import LOCAL_WINDOW, RANGE, SHARED_WINDOW
-    from ..values import full, tidy
-
+    """isspacep: whether a generic address lies in the space."""
     window = full(address) >> (RANGE if address.__class__ is int else u64(RANGE))
     where = {"shared": SHARED_WINDOW >> RANGE, "local": LOCAL_WINDOW >> RANGE}
     if space in where:

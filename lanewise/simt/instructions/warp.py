@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ class Warps:
             out = x[self.index]
         return out if self.complete else np.where(self.member[:, :, None], out, fill)
 
-    def gather(self, x: ndarray) -> ndarray:
+    def gather(self, x: Any) -> ndarray:
         """A value per warp, (warps, columns), for every lane of the group."""
         return x[self.warp]
 
@@ -166,7 +167,8 @@ def match(g, mode: str, width: int, a, mask):
     w = warps(g)
     a = _full(a)
     x = w.spread(a if a.__class__ is ndarray else np.full((1, 1), a, np.uint64), 0)
-    named = np.broadcast_to(w.member[:, :, None] & in_mask(g, mask), (len(w.index), 32, x.shape[2] if mask.__class__ is int else max(x.shape[2], _full(mask).shape[1])))
+    columns = x.shape[2] if mask.__class__ is int else max(x.shape[2], _full(mask).shape[1])
+    named = np.broadcast_to(w.member[:, :, None] & in_mask(g, mask), (len(w.index), 32, columns))
     equal = (x[:, :, None, :] == x[:, None, :, :]) & named[:, None, :, :]
     bits = (equal.astype(u32) << np.arange(32, dtype=u32)[None, None, :, None]).sum(axis=2, dtype=u32)
     if mode == "any":
