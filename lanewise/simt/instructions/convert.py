@@ -239,7 +239,7 @@ def _float_to_float(e: Emitter, i: Instruction, to: str, source: str, how: str) 
     elif to != source:
         x = f"FTOF({x},FP{to[1:]})"
     if to == "f32":
-        finish(e, i, x, directed)
+        finish(e, i, x, directed, to)
     else:
         e.define(d, to, f"SAT({x})" if "sat" in i.modifiers else x)
 

@@ -261,13 +261,16 @@ def rounding(i: Instruction) -> str:
     return next((m for m in i.modifiers if m in ROUNDINGS), "rn")
 
 
-def finish(e: Emitter, i: Instruction, made: str, kept: bool = False) -> None:
-    """Saturate and flush the result. `kept`: an operation that the processor's own flushing leaves alone (min, abs, directed rounding)."""
+def finish(e: Emitter, i: Instruction, made: str, kept: bool = False, type: str = "") -> None:
+    """Saturate and flush the result. `kept`: an operation that the processor's own flushing leaves alone (min, abs, directed rounding).
+
+    `type`: of the result, where it isn't the last part of the mnemonic.
+    """
     if "sat" in i.modifiers:
         made = f"SAT({made})"
     if "ftz" in i.modifiers and (kept or e.code.program.flush == "explicit"):
         made = f"FZ({made})" if e.code.program.flush == "explicit" else f"({made}*ONE32)"
-    e.define(i.operands[0], i.modifiers[-1], made)
+    e.define(i.operands[0], type or i.modifiers[-1], made)
 
 
 def read(e: Emitter, i: Instruction, operand, type: str) -> str:
