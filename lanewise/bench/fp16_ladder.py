@@ -142,7 +142,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     table = results.Table("fp16_ladder", device, driver_version(), date.today().isoformat(), COMMAND, versions, rows)
     results.write(table, Path(options.out) if options.out else results.path_for(device))
     for r in rows:
-        print(f"d={r['d']} N={r['N']} causal={r['causal']}: {r['TFLOPs']:.0f} against {r['PyTorch']:.0f} TFLOP/s, {r['ratio']:.3f} ({r['low']:.3f}..{r['high']:.3f})")
+        shape = f"d={r['d']} N={r['N']} causal={r['causal']}"
+        print(f"{shape}: {r['TFLOPs']:.0f} against {r['PyTorch']:.0f} TFLOP/s, {r['ratio']:.3f} ({r['low']:.3f}..{r['high']:.3f})")
     return 0
 
 

@@ -148,8 +148,7 @@ class Chases:
 
     def add_texture(self) -> None:
         """A ring of 4096 ints in a texture: only on a GPU."""
-        runtime, texture = cp.cuda.runtime, cp.cuda.texture
-
+        runtime, texture = self.cp.cuda.runtime, self.cp.cuda.texture
         following = ring(4096)
         memory = self.cp.asarray(following)
         form = texture.ChannelFormatDescriptor(32, 0, 0, 0, runtime.cudaChannelFormatKindSigned)
