@@ -24,7 +24,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
@@ -36,6 +36,12 @@ from lanewise.names import Course, CourseError, Key
 
 Data = dict[str, Any]  # name → array (device memory) or NumPy scalar (by value)
 Dims = int | tuple[int, ...]
+
+
+def sizes(rng: np.random.Generator, tile: int) -> tuple[int, ...]:
+    """Lengths at which kernels break, for hidden cases: 1, one around a tile (drawn), and two or three tiles with a ragged end (drawn)."""
+    near = tile + int(rng.choice([-1, 1]))
+    return 1, max(near, 2), int(rng.integers(2, 4)) * tile + int(rng.integers(1, tile))
 
 
 def ceil_div(n: int, size: int) -> int:
@@ -166,11 +172,23 @@ class Exercise(Example):
     """A kernel for the learner to write or repair. `hints` come one at a time, the second nearly gives it away.
 
     `budget_share` is the part of the points that only a kernel within its budget earns; 1.0 where the skeleton's values are right already.
+    `variation(rng)` gives cases of other shapes and data, for a class that is graded from a secret seed: `sizes(rng, tile)` draws lengths for them.
     """
 
     hints: tuple[str, ...]
-    points: int = 1
+    points: float = 1
     budget_share: float = 0.5
+    variation: Callable[[np.random.Generator], Sequence[Case]] | None = None
+
+    def with_hidden(self, secret: int) -> Exercise:
+        """This exercise with hidden cases drawn from a secret seed behind its own: the variation's, else its first case with other numbers.
+
+        None of them is visible; their names begin with "hidden" and the number.
+        """
+        rng = np.random.default_rng([zlib.crc32(str(self.key).encode()), secret])
+        drawn = self.variation(rng) if self.variation else [replace(self.cases[0], name="other numbers")]
+        hidden = tuple(replace(case, name=f"hidden {number}: {case.name}", visible=False) for number, case in enumerate(drawn, 1))
+        return replace(self, cases=self.cases + hidden)
 
     def problems(self) -> list[str]:
         found = super().problems()

@@ -44,20 +44,28 @@ class Outcome:
     report: Any = None
 
 
+Secret = Callable[[], int | None]
 Launcher = Callable[[Case, Launch, list[Any], int], Any]  # (case, launch, arguments, schedule) → Report
 
 
 def check(
-    exercise: Example, text: str, *, seed: int = 0, schedules: tuple[int, ...] = SCHEDULES, progress: Callable[[str], None] = lambda stage: None
+    exercise: Example,
+    text: str,
+    *,
+    seed: int = 0,
+    secret: Secret = lambda: None,
+    compile: Callable[[str, str, tuple[str, ...]], Any] = simt.compile,
+    schedules: tuple[int, ...] = SCHEDULES,
+    progress: Callable[[str], None] = lambda stage: None,
 ) -> Verdict:
     """Grade one text. Never raises for a fault of the text.
 
-    `seed` makes other data of the same cases. `progress` is told "compile", "run" and "gpu" as the check comes to each.
+    `seed` makes other data of the same cases. `secret` is called once the text is compiled; a number adds hidden cases drawn from it, and makes the data of
+    every case that isn't visible. `compile` takes (text, arch, options). `progress` is told "gpu" as the check comes to one.
     """
-    progress("compile")
     try:
         check_includes(text)
-        module = simt.compile(text, arch=exercise.arch, options=exercise.options)
+        module = compile(text, exercise.arch, exercise.options)
         kernel = module.kernel(exercise.kernel)
     except NotGradable as error:
         return _verdict(exercise, text, [], Failure(error.kind, str(error), error.line))
@@ -67,13 +75,15 @@ def check(
         return _verdict(exercise, text, [], Failure("kernel-not-found", str(error)))
     except simt.Unsupported as error:
         return _verdict(exercise, text, [], Failure("unsupported", str(error), named_line(str(error))))
-    progress("run")
+    hidden = secret()
+    if hidden is not None and isinstance(exercise, Exercise):
+        exercise = exercise.with_hidden(hidden)
 
     def launcher(case: Case, launch: Launch, args: list[Any], schedule: int) -> Any:
         return start(kernel, case, launch, args, schedule)
 
     try:
-        outcomes = list(_run_cases(exercise, launcher, seed, schedules))
+        outcomes = list(_run_cases(exercise, launcher, seed, hidden, schedules))
     except simt.Unsupported as error:  # met on the way, in a part that is read only when it runs
         return _verdict(exercise, text, [], Failure("unsupported", str(error), named_line(str(error))))
     failure = next((outcome.failure for outcome in outcomes if outcome.failure is not None), None)
@@ -156,13 +166,13 @@ def named_line(message: str) -> int | None:
     return int(match[1] or match[2]) if match else None
 
 
-def _run_cases(exercise: Example, launcher: Launcher, seed: int, schedules: tuple[int, ...]) -> Iterator[Outcome]:
+def _run_cases(exercise: Example, launcher: Launcher, seed: int, secret: int | None, schedules: tuple[int, ...]) -> Iterator[Outcome]:
     hopeless = False
     for case in exercise.cases:
         if hopeless:
             yield Outcome(case, Failure("", "not run: the case before never ended"))
             continue
-        outcome = run_case(exercise, case, launcher, seed, schedules)
+        outcome = run_case(exercise, case, launcher, seed if secret is None or case.visible else secret, schedules)
         hopeless = outcome.failure is not None and outcome.failure.kind in HOPELESS
         yield outcome
 
@@ -228,9 +238,10 @@ def _verdict(exercise: Example, text: str, outcomes: list[Outcome], failure: Fai
     points = exercise.points if isinstance(exercise, Exercise) else 1
     share = exercise.budget_share if isinstance(exercise, Exercise) else 1.0
     ran = {outcome.case.name: outcome for outcome in outcomes}
+    counters = {name: outcome.report.counters.as_dict() for name, outcome in ran.items() if outcome.report is not None}
     cases = tuple(_case_result(case, ran.get(case.name)) for case in exercise.cases)
     if failure is None:
-        return clean(Verdict(str(exercise.key), points, points, None, "", None, cases))
+        return clean(Verdict(str(exercise.key), points, points, None, "", None, cases, (), counters))
     only_budget = bool(outcomes) and failure.kind == "over-budget" and all(o.failure is None or o.failure.kind == "over-budget" for o in outcomes)
     score = points * (1 - share) if only_budget else 0.0
     failed = next((outcome for outcome in outcomes if outcome.failure is failure), None)
@@ -238,7 +249,7 @@ def _verdict(exercise: Example, text: str, outcomes: list[Outcome], failure: Fai
     lines = () if "\n" in message else excerpt(text, failure.line)  # a message of several lines quotes the source itself
     if failed is not None:
         message = f"{_case_words(failed.case, exercise)}: {message}"
-    return clean(Verdict(str(exercise.key), score, points, failure.kind, message, failure.line, cases, lines))
+    return clean(Verdict(str(exercise.key), score, points, failure.kind, message, failure.line, cases, lines, counters))
 
 
 def _case_result(case: Case, outcome: Outcome | None) -> CaseResult:

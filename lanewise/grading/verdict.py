@@ -31,7 +31,8 @@ class CaseResult:
 class Verdict:
     """The outcome for one text. `kind` is None exactly when it passed; `message` tells the first cause only, with one next step.
 
-    `line` is a line of the graded text. `excerpt` holds the lines around it (number, text), for display alone.
+    `line` is a line of the graded text. `counters`: case → counter → value, of the cases that ran. `source_sha256` is the hash of the graded text (after
+    decoding, so that CRLF changes nothing), `testset` names the cases and the checker. `excerpt` holds the lines around `line`, for display alone.
     """
 
     key: str
@@ -42,13 +43,16 @@ class Verdict:
     line: int | None = None
     cases: tuple[CaseResult, ...] = ()
     excerpt: tuple[tuple[int, str], ...] = field(default=(), compare=False)
+    counters: dict[str, dict[str, int | float | None]] = field(default_factory=dict)
+    source_sha256: str = ""
+    testset: str = ""
 
     @property
     def passed(self) -> bool:
         return self.kind is None
 
     def as_dict(self) -> dict[str, Any]:
-        """The keys of the JSON form: key, score, max_score, kind, message, line, cases."""
+        """The keys of the JSON form: key, score, max_score, kind, message, line, cases, counters, source_sha256, testset."""
         whole = asdict(self)
         del whole["excerpt"]
         return whole
@@ -96,7 +100,9 @@ def clean(verdict: Verdict) -> Verdict:
     cases = tuple(replace(case, name=clean_text(case.name, 200), message=clean_text(case.message, 500)) for case in verdict.cases[:MOST_CASES])
     excerpt = tuple((number, clean_text(text, LONGEST_LINE)) for number, text in verdict.excerpt)
     score = verdict.score if math.isfinite(verdict.score) else 0
-    return replace(verdict, score=score, message=clean_text(verdict.message, LONGEST_MESSAGE), cases=cases, excerpt=excerpt)
+    known = {case.name for case in cases}
+    counters = {clean_text(name, 200): _finite(counts) for name, counts in verdict.counters.items() if clean_text(name, 200) in known}
+    return replace(verdict, score=score, message=clean_text(verdict.message, LONGEST_MESSAGE), cases=cases, counters=counters, excerpt=excerpt)
 
 
 def clean_text(text: str, longest: int) -> str:
@@ -118,6 +124,10 @@ def excerpt(text: str, line: int | None, around: int = 2) -> tuple[tuple[int, st
 def show_number(value: float) -> str:
     """5.0 as 5, 0.5 as 0.5."""
     return str(int(value)) if float(value).is_integer() else f"{value:g}"
+
+
+def _finite(counts: dict[str, int | float | None]) -> dict[str, int | float | None]:
+    return {name: value if value is not None and math.isfinite(value) else None for name, value in counts.items()}
 
 
 def _marked(number: int, text: str, here: bool) -> str:

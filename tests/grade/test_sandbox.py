@@ -58,7 +58,7 @@ def test_every_file_gets_a_verdict(name):
     verdict = sandbox.grade(KEY, raw, COURSE)
     text = verdict.to_json()
     whole = json.loads(text)
-    assert list(whole) == ["key", "score", "max_score", "kind", "message", "line", "cases"]
+    assert list(whole) == ["key", "score", "max_score", "kind", "message", "line", "cases", "counters", "source_sha256", "testset"]
     assert len(text) < 200_000 and whole["max_score"] == 1
     assert verdict.kind != "infrastructure", verdict.message
     assert kinds is None or verdict.kind in kinds, f"{verdict.kind}: {verdict.message}"

@@ -1,0 +1,151 @@
+"""The compiler in a process of its own: the one part that works on what a learner wrote, so it gets limits, no secrets and no files to write.
+
+The child is forked before the hidden cases are known, and hands back PTX as text; the simulator interprets that text in the process that judges.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from lanewise import simt
+from lanewise.simt.nvrtc import Compiled
+
+COMPILE_BYTES = 4 << 30  # of address space beyond what is mapped when the compiler starts
+FILE_BYTES = 64 << 20  # NVRTC writes none, clang an assembly file
+MOST_PTX = 64 << 20
+CLONE_NEWUSER, CLONE_NEWNET, CLONE_NEWIPC = 0x10000000, 0x40000000, 0x08000000  # linux/sched.h
+
+
+class CompilerStopped(Exception):
+    """A limit or a crash ended the compiler; the text says which."""
+
+
+def can_fork() -> bool:
+    """Linux and macOS can, Windows can't: there the compiler runs in the judging process, under the caller's clock alone."""
+    return hasattr(os, "fork")
+
+
+def protections() -> list[str]:
+    """Which of the protections this system offers, in words for a report."""
+    if not can_fork():
+        return ["a child process", "a wall clock"]
+    found = ["a child process and a process group", "a wall clock", "a compiler that doesn't know the hidden cases", "processor time", "memory", "file size"]
+    return [*found, "no network"] if _namespaces_work() else found
+
+
+def compile_apart(text: str, arch: str, options: tuple[str, ...], cpu_seconds: int) -> simt.Module:
+    """`simt.compile` in a forked child with limits. Raises its CompileError or Unsupported, or CompilerStopped."""
+    if not can_fork():
+        return simt.compile(text, arch=arch, options=options)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _be_the_child(reading, writing, text, arch, options, cpu_seconds)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        answer = pipe.read(MOST_PTX + 1)
+    if len(answer) > MOST_PTX:
+        os.kill(child, signal.SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if len(answer) > MOST_PTX:
+        raise CompilerStopped(f"its result has more than {MOST_PTX >> 20} MB")
+    if status != 0:
+        raise CompilerStopped(f"after {cpu_seconds} seconds of processor time" if status == -_number("SIGXCPU") else _how(status))
+    return _module(json.loads(answer), text, arch, options)
+
+
+def _module(said: dict[str, Any], text: str, arch: str, options: tuple[str, ...]) -> simt.Module:
+    if "memory" in said:
+        raise CompilerStopped("out of memory")
+    if "error" in said:
+        raise simt.CompileError(said["error"], said["log"])
+    if "unsupported" in said:
+        raise simt.Unsupported(said["unsupported"])
+    if "broke" in said:
+        raise RuntimeError(said["broke"])
+    return simt.Module(text, Compiled(said["ptx"], said["log"], said["names"], said["approximate"]), arch, options)
+
+
+def _be_the_child(reading: int, writing: int, text: str, arch: str, options: tuple[str, ...], cpu_seconds: int) -> None:
+    """Compile, write one JSON document and leave; never returns."""
+    status = 1
+    try:
+        os.close(reading)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1):  # the judge's conversation is none of the compiler's business
+            os.dup2(nothing, stream)
+        limit(cpu_seconds)
+        _leave_the_network()
+        answer = json.dumps(_said(lambda: simt.compile(text, arch=arch, options=options))).encode()
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(answer)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _said(compile: Callable[[], simt.Module]) -> dict[str, Any]:
+    try:
+        module = compile()
+    except simt.CompileError as error:
+        return {"error": str(error), "log": error.log}
+    except simt.Unsupported as error:
+        return {"unsupported": str(error)}
+    except MemoryError:
+        return {"memory": True}
+    except Exception as error:  # ours or the machine's
+        return {"broke": f"{type(error).__name__}: {error}"}
+    return {"ptx": module.ptx, "log": module.log, "names": module.names, "approximate": module.approximate}
+
+
+def limit(cpu_seconds: int) -> None:
+    """Processor time, memory, the size of files and of a core, for this process from now on."""
+    import resource
+
+    used = sum(os.times()[:2])
+    _lower(resource.RLIMIT_CPU, int(used) + cpu_seconds)
+    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_FSIZE, FILE_BYTES)
+    if sys.platform == "linux":  # macOS maps its shared cache, so that this limit says nothing there
+        with open("/proc/self/statm", encoding="ascii") as file:
+            _lower(resource.RLIMIT_AS, int(file.read().split()[0]) * resource.getpagesize() + COMPILE_BYTES)
+
+
+def _lower(name: int, value: int) -> None:
+    import resource
+
+    hard = resource.getrlimit(name)[1]
+    # SIGXCPU at the soft limit is the answer we read; SIGKILL follows for who ignores it.
+    later = value + 1 if name == resource.RLIMIT_CPU else value
+    if hard != resource.RLIM_INFINITY:
+        value, later = min(value, hard), min(later, hard)
+    resource.setrlimit(name, (value, later))
+
+
+def _leave_the_network() -> bool:
+    """Into namespaces of its own, where the kernel lets a process without rights do so (Linux, mostly). The compiler needs no network."""
+    if sys.platform != "linux":
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    return any(libc.unshare(flags) == 0 for flags in (CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC, CLONE_NEWNET))
+
+
+def _namespaces_work() -> bool:
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if _leave_the_network() else 1)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def _how(status: int) -> str:
+    return f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+
+
+def _number(name: str) -> int:
+    return int(getattr(signal, name, 0))
