@@ -127,7 +127,8 @@ def whole(text: str) -> int:
 def differences(measured: dict[str, int], simulated: dict[str, int | None], code_bytes: int, fetched: int | None = None) -> list[str]:
     """What of the eight counters and of DRAM's reads isn't as Nsight Compute has it; one phrase each.
 
-    `fetched`: `Report.dram_fetch_bytes`, where accesses leave out one sector of a pair (an H200 fetches both). DRAM reads: within 3 %, or up to 8 KB below what was measured without the kernel's machine code, which comes from DRAM, too.
+    `fetched`: `Report.dram_fetch_bytes`, where accesses leave out one sector of a pair (an H200 fetches both). DRAM reads: within 3 %, or up to 8 KB
+    below what was measured without the kernel's machine code, which comes from DRAM, too.
     """
     found = [f"{name} {simulated.get(name)} instead of {measured.get(name)}" for name in EXACT if measured.get(name) != simulated.get(name)]
     read, ours = measured.get("dram_read_bytes"), simulated.get("dram_read_bytes") if fetched is None else fetched

@@ -16,7 +16,7 @@ from lanewise.names import find_course
 
 COURSE = find_course()
 KEYS = {str(key): key for key in [*COURSE.worked(), *COURSE.exercises()]}
-HEADERS_OF_NVIDIA = ("mma.h", "cooperative_groups.h", "cuda/", "cub/")
+HEADERS_OF_NVIDIA = ("mma.h", "cuda_pipeline.h", "cooperative_groups.h", "cuda/", "cub/")
 
 
 @pytest.mark.parametrize("name", KEYS)
@@ -115,6 +115,16 @@ def test_powers() -> None:
     assert _units(_run("powf(x[i], y[i])", x, y, "float"), x.astype("f8") ** y.astype("f8")) <= 1
     x, y = RNG.uniform(-3, 3, 1000).astype(np.float32), np.round(RNG.uniform(-8, 8, 1000)).astype(np.float32)
     assert _units(_run("powf(x[i], y[i])", x, y, "float"), x.astype("f8") ** y.astype("f8")) <= 1
+
+
+def test_powers_of_two_scale_without_a_rounding() -> None:
+    x, n = np.tile(WIDE, 3).astype(np.float32), np.repeat([-300, 5, 300], len(WIDE)).astype(np.float32)
+    n[: len(WIDE)] = RNG.integers(-120, 120, len(WIDE))
+    with np.errstate(all="ignore"):
+        exact = np.ldexp(x.astype("f8"), n.astype(int)).astype(np.float32)
+    exact[np.abs(exact) < np.finfo(np.float32).tiny] *= 0
+    for function in ("ldexpf", "scalbnf"):
+        np.testing.assert_array_equal(_run(f"{function}(x[i], (int)y[i])", x, n, "float"), exact)
 
 
 def test_doubles() -> None:

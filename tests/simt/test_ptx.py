@@ -480,7 +480,8 @@ def test_demangle(mangled, name):
 
 
 def test_a_local_declaration_is_no_line_directive():
-    module = ptx.parse(".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n\t.local .align 16 .b8 \t__local_depot0[64];\n\t.loc\t1 2 0\n\tret;\n}\n")
+    body = "\t.local .align 16 .b8 \t__local_depot0[64];\n\t.loc\t1 2 0\n\tret;\n"
+    module = ptx.parse(f".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{{\n{body}}}\n")
     function = module.functions["k"]
     ptx.body(module, function)
     assert [(v.name, v.space, v.size) for v in function.variables] == [("__local_depot0", "local", 64)]

@@ -25,6 +25,12 @@ LW float fmodf(float x, float y) { return __builtin_fmodf(x, y); }
 LW float sqrtf(float x) { return __nvvm_sqrt_rn_ftz_f(x); }
 LW float rsqrtf(float x) { return __nvvm_rsqrt_approx_ftz_f(x); }
 LW float exp2f(float x) { return __nvvm_ex2_approx_ftz_f(x); }
+// x * 2^n, rounded once: in double nothing is lost, and beyond 2^400 every float has left the range.
+LW float ldexpf(float x, int n) {
+  n = n > 400 ? 400 : n < -400 ? -400 : n;
+  return (float)((double)x * __longlong_as_double((long long)(1023 + n) << 52));
+}
+LW float scalbnf(float x, int n) { return ldexpf(x, n); }
 LW float __expf(float x) { return __nvvm_ex2_approx_ftz_f(x * 1.4426950408889634f); }
 LW float __exp10f(float x) { return __nvvm_ex2_approx_ftz_f(x * 3.3219280948873623f); }
 LW float __log2f(float x) { return __nvvm_lg2_approx_ftz_f(x); }
