@@ -7,7 +7,7 @@
 extern "C" __global__ void read_again(const float* x, float* y, int n,
                                       int rounds) {
     const int i = blockIdx.x * 128 + threadIdx.x;   // 0 .. n - 1
-    const int far = max(128, n / rounds / 128 * 128);  // whole blocks further on
+    const int far = max(128, n / rounds / 128 * 128);  // whole blocks on
     int k = i;                          // my element of this round
     float sum = 0.0f;
     for (int r = 0; r < rounds; ++r) {

@@ -44,9 +44,10 @@ def test_the_file_says_where_and_when(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "written to results/simulator.json" in capsys.readouterr().out
 
 
-def test_the_gpu_ladders_are_said_to_be_missing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_gpu_ladders_say_what_they_need(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANEWISE_DEVICE", "simulator")
     assert bench.main(["--gpu"]) == 1
-    assert "no GPU ladder yet" in capsys.readouterr().out
+    assert "The ladders need a CUDA GPU" in capsys.readouterr().out
 
 
 def test_a_child_that_fails_is_told() -> None:
