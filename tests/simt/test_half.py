@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -381,13 +383,20 @@ def fp8_value(code: int, name: str) -> float:
     return sign * (m * 2.0 ** (1 - bias - mantissa) if e == 0 else (1 + m * 2.0**-mantissa) * 2.0 ** (e - bias))
 
 
+@cache
+def fp8_numbers(name: str) -> list[Fraction]:
+    """The finite numbers from 0 on; a number's place is its code."""
+    return [Fraction(fp8_value(c, name)) for c in range(128) if np.isfinite(fp8_value(c, name))]
+
+
 def fp8_code(x: float, name: str) -> int:
     """The nearest finite number's code, the even one of two equally near."""
     if np.isnan(x):
         return 0x7F
-    codes = [c for c in range(128) if np.isfinite(fp8_value(c, name))]
-    size = min(abs(x), fp8_value(codes[-1], name))
-    best = min(codes, key=lambda c: (abs(Fraction(fp8_value(c, name)) - Fraction(size)), c % 2))
+    numbers = fp8_numbers(name)
+    size = numbers[-1] if np.isinf(x) else min(Fraction(abs(x)), numbers[-1])
+    above = bisect_left(numbers, size)
+    best = min((above, max(above - 1, 0)), key=lambda c: (abs(numbers[c] - size), c % 2))
     return best | (0x80 if np.signbit(x) else 0)
 
 
