@@ -12,10 +12,10 @@
 // dQ:    null, or float32 (batch, heads, Nq, 64), 0 before the launch: each
 //        block adds its part, so the order of additions varies
 // causal: 0: every query sees every key; 1: query i sees 0 .. i + Nk - Nq
-// q_starts, k_starts: null, or int32 (batch + 1), read: sequences of different
-//        lengths, packed. Sequence b has queries q_starts[b] ..
-//        q_starts[b + 1] - 1, the arrays are (heads, q_starts[batch], 64) and
-//        (kv_heads, k_starts[batch], 64), and Nq, Nk are the longest
+// cu_q, cu_k: null, or int32 (batch + 1), read: packed sequences. Sequence b
+//        has queries cu_q[b] .. cu_q[b + 1] - 1, and keys likewise; the arrays
+//        are (heads, all queries, 64) and (kv_heads, all keys, 64), and Nq, Nk
+//        are those of the longest sequence
 constexpr int d = 64;         // length of a query, key or value
 constexpr int T = 32;         // keys of a block, queries of a tile
 constexpr int row4 = d / 4;   // float4 in a row: 16
@@ -53,7 +53,7 @@ extern "C" __global__ void __launch_bounds__(threads) flash_backward(
     const float4* Q, const float4* K, const float4* V, const float4* dO,
     const float* LSE, const float* delta, float* dQ, float4* dK, float4* dV,
     int Nq, int Nk, int heads, int kv_heads, float scale, int causal,
-    const int* q_starts, const int* k_starts) {
+    const int* cu_q, const int* cu_k) {
     __shared__ float4 Ks[T][pad4], Vs[T][pad4], Qs[T][pad4], dOs[T][pad4];
     __shared__ float Ps[T][T + 4], dSs[T][T + 4];
 
@@ -69,13 +69,13 @@ extern "C" __global__ void __launch_bounds__(threads) flash_backward(
     // many rows the next head is further on.
     size_t q_row = (size_t)b * heads * Nq, q_next = Nq;
     size_t k_row = (size_t)b * kv_heads * Nk, k_next = Nk;
-    if (q_starts != nullptr) {
-        q_row = q_starts[b];
-        q_next = q_starts[gridDim.z];
-        k_row = k_starts[b];
-        k_next = k_starts[gridDim.z];
-        Nq = q_starts[b + 1] - q_starts[b];
-        Nk = k_starts[b + 1] - k_starts[b];
+    if (cu_q != nullptr) {
+        q_row = cu_q[b];
+        q_next = cu_q[gridDim.z];
+        k_row = cu_k[b];
+        k_next = cu_k[gridDim.z];
+        Nq = cu_q[b + 1] - cu_q[b];
+        Nk = cu_k[b + 1] - cu_k[b];
     }
     k_row += kv * k_next;                           // of my key head
 

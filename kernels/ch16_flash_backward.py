@@ -42,8 +42,8 @@ def data(batch, heads, kv_heads, Nq, Nk, causal=False, spread=1.0, pass_dq=True)
             "kv_heads": np.int32(kv_heads),
             "scale": np.float32(d**-0.5),
             "causal": np.int32(causal),
-            "q_starts": np.uintp(0),
-            "k_starts": np.uintp(0),
+            "cu_q": np.uintp(0),
+            "cu_k": np.uintp(0),
         }
 
     return make
@@ -57,15 +57,15 @@ def packed(heads, kv_heads, lengths, causal=False):
         arrays = {name: np.concatenate([one[name][0] for one in ones], axis=1) for name in ("Q", "K", "V", "dO", "LSE", "delta", "dQ", "dK", "dV")}
         starts = np.cumsum([(0, 0), *lengths], axis=0, dtype=np.int32)
         longest = {"Nq": np.int32(max(lengths)[0]), "Nk": np.int32(max(Nk for _, Nk in lengths))}
-        return ones[0] | arrays | longest | {"q_starts": starts[:, 0].copy(), "k_starts": starts[:, 1].copy()}
+        return ones[0] | arrays | longest | {"cu_q": starts[:, 0].copy(), "cu_k": starts[:, 1].copy()}
 
     return make
 
 
 def launch(data):
-    batch = data["q_starts"].size - 1 if data["q_starts"].ndim else data["Q"].shape[0]
+    batch = data["cu_q"].size - 1 if data["cu_q"].ndim else data["Q"].shape[0]
     grid = (ceil_div(int(data["Nk"]), T), int(data["kv_heads"]), batch)
-    return Launch(grid, 4 * T, "Q K V dO LSE delta dQ dK dV Nq Nk heads kv_heads scale causal q_starts k_starts")
+    return Launch(grid, 4 * T, "Q K V dO LSE delta dQ dK dV Nq Nk heads kv_heads scale causal cu_q cu_k")
 
 
 def gradients(Q, K, V, dO, scale, causal):
@@ -87,8 +87,8 @@ def reference(data):
     """dQ (where it is asked for), dK and dV in float64, from Q, K, V and dO alone; packed sequences one by one."""
     arrays = [data[name].astype(np.float64) for name in ("Q", "K", "V", "dO")]
     scale, causal = float(data["scale"]), bool(data["causal"])
-    if data["q_starts"].ndim:
-        q_parts, k_parts = (list(zip(starts[:-1], starts[1:], strict=True)) for starts in (data["q_starts"], data["k_starts"]))
+    if data["cu_q"].ndim:
+        q_parts, k_parts = (list(zip(starts[:-1], starts[1:], strict=True)) for starts in (data["cu_q"], data["cu_k"]))
         each = [
             gradients(*(a[None, :, slice(*rows)] for a, rows in zip(arrays, (q, k, k, q), strict=True)), scale, causal)
             for q, k in zip(q_parts, k_parts, strict=True)

@@ -17,7 +17,7 @@ REFERENCES = {
     "ch16c_masked_rows": {"K": "dK", "V": "dV"},
     "ch16d_add_to_dq": {"Q": "dQ"},
 }
-ARGUMENTS = "Q K V dO LSE delta dQ dK dV Nq Nk heads kv_heads scale causal q_starts k_starts".split()
+ARGUMENTS = "Q K V dO LSE delta dQ dK dV Nq Nk heads kv_heads scale causal cu_q cu_k".split()
 # batch, heads, key heads, Nq, Nk, causal, d, tile
 SHAPES = [
     (1, 1, 1, 1, 1, 0, 64, 32),
@@ -67,9 +67,9 @@ def is_causal(name, data):
 
 def sequences(data):
     """Where the rows of each sequence lie in arrays of queries and of keys; one place for all where nothing is packed."""
-    if not getattr(data.get("q_starts"), "ndim", 0):
+    if not getattr(data.get("cu_q"), "ndim", 0):
         return [(..., ...)]
-    starts = zip(data["q_starts"][:-1], data["q_starts"][1:], data["k_starts"][:-1], data["k_starts"][1:], strict=True)
+    starts = zip(data["cu_q"][:-1], data["cu_q"][1:], data["cu_k"][:-1], data["cu_k"][1:], strict=True)
     return [((slice(None), slice(q, q_end)), (slice(None), slice(k, k_end))) for q, q_end, k, k_end in starts]
 
 
@@ -141,8 +141,8 @@ def inputs(shape):
         "kv_heads": np.int32(kv_heads),
         "scale": scale,
         "causal": np.int32(causal),
-        "q_starts": np.uintp(0),
-        "k_starts": np.uintp(0),
+        "cu_q": np.uintp(0),
+        "cu_k": np.uintp(0),
     }
 
 
