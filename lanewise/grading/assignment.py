@@ -61,7 +61,8 @@ class Assignment:
     due: datetime | None = None  # UTC
     visibility: str = "visible"
     sha256: str = ""
-    secret_text: str = ""  # the content of the seed file; never written anywhere
+    seed_file: str = ""  # its name beside the assignment file
+    secret_text: str = ""  # its content; never written anywhere
 
     def secret(self, item: Item) -> int | None:
         """The number an exercise's hidden cases are drawn from: another for each exercise, the same for each student; None without hidden cases."""
@@ -103,11 +104,12 @@ def read_assignment(path: Path, course: Course) -> Assignment:
     visibility = content.get("visibility", "visible")
     if visibility not in VISIBILITIES:
         raise CourseError(f"{path.name}: visibility is {visibility!r}; it must be one of {', '.join(VISIBILITIES)}.")
-    secret = _secret(content.get("seed_file"), path) if any(item.hidden for item in items) else ""
+    seed_file = content.get("seed_file") if any(item.hidden for item in items) else ""
+    secret = "" if seed_file == "" else _secret(seed_file, path)
     name = content.get("name", path.stem)
     if not isinstance(name, str) or not name.strip():
         raise CourseError(f"{path.name}: name must be a text.")
-    return Assignment(name, items, _due(content.get("due"), path.name), visibility, hashlib.sha256(raw).hexdigest(), secret)
+    return Assignment(name, items, _due(content.get("due"), path.name), visibility, hashlib.sha256(raw).hexdigest(), seed_file or "", secret)
 
 
 def whole_course(course: Course) -> Assignment:
@@ -170,8 +172,8 @@ def _due(value: Any, name: str) -> datetime | None:
 
 def _secret(value: Any, path: Path) -> str:
     make = f"make one with `python3 -c \"import secrets; print(secrets.token_hex())\" > {path.stem}.seed`"
-    if not isinstance(value, str):
-        raise CourseError(f'{path.name} wants hidden cases but names no seed_file: {make} and add seed_file = "{path.stem}.seed".')
+    if not isinstance(value, str) or Path(value).name != value:
+        raise CourseError(f'{path.name} wants hidden cases but names no seed_file beside it: {make} and add seed_file = "{path.stem}.seed".')
     try:
         text = (path.parent / value).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
