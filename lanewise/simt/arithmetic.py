@@ -119,14 +119,6 @@ def _mul(width: int):
 mul16, mul32, mul64 = _mul(16), _mul(32), _mul(64)
 
 
-def mad32(a, b, c):
-    return add32(mul32(a, b), c)
-
-
-def mad64(a, b, c):
-    return add64(mul64(a, b), c)
-
-
 def widen(a, is_signed: bool, width: int = 32):
     """A `width`-bit value extended to 64 bits."""
     ca = a.__class__

@@ -47,7 +47,6 @@ class Machine:
         self.executed: dict[int, tuple[list[int], list[int]]] = {}
         known = program.known_patterns(self.T)
         self.sector_patterns, self.shared_patterns, self._rows = known.sectors, known.shared, known.rows
-        self._specials: dict = {}
         self.barriers = self.atomics = self.stores = self.clock = 0
         self.watched: dict[tuple[int, int], int] = {}  # see checks.wrapping
         self.divergent: dict[tuple[int, int], int] = {}

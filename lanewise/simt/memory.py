@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .values import Split, f32, f64, i64, ndarray, u8, u16, u32, u64
+from .values import Split, i64, ndarray, u8, u16, u32, u64
 
 RANGE = 40  # bits of an allocation's address range
 MIDDLE = 1 << (RANGE - 1)
@@ -280,12 +280,3 @@ class LocalMemory:
         other = LocalMemory(self.T, len(keep))
         other.words = np.ascontiguousarray(self.words[:, :, keep])
         return other
-
-
-def as_kind(value, kind: str):
-    """Raw unsigned bits as a register of this kind: "f32", "f64", "i8" … "i64" (sign extended by the caller)."""
-    if kind == "f32":
-        return u32(value).view(f32) if value.__class__ is int else value.view(f32)
-    if kind == "f64":
-        return u64(value).view(f64) if value.__class__ is int else value.view(f64)
-    return value

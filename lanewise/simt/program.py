@@ -110,7 +110,7 @@ class Program:
 
     def _lay_out_shared(self) -> None:
         """Static shared variables one after the other with guard zones between them, the dynamic ones (all at one address) last."""
-        self.main_body = ptx.body(self.module, self.entry)
+        ptx.body(self.module, self.entry)  # finds the variables that the entry declares
         used = [v for v in (*self.entry.variables, *self.module.variables.values()) if v.space == "shared"]
         for function in self.module.functions.values():
             if function is not self.entry and function.instructions is not None:

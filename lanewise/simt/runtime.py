@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .errors import Stop
-from .memory import LOCAL_WINDOW, RANGE
-from .values import Split, full, ndarray
+from .memory import LOCAL_WINDOW
+from .values import full, ndarray
 
 if TYPE_CHECKING:
     from .group import Group
@@ -120,6 +120,3 @@ def _value(machine, part: re.Match, raw: np.ndarray) -> str:
         if part[3] == "h":
             value = int(np.int16(value & 0xFFFF) if kind in "di" and value & 0x8000 else value & 0xFFFF)
     return spec.replace("i", "d").replace("u", "d") % value if "*" not in spec else part[0]
-
-
-__all__ = ["BUILT_IN", "PRINT_LIMIT", "RANGE", "Split", "call_built_in"]

@@ -40,10 +40,6 @@ def select_float(p, a, b):
     return np.where(p, a, b)
 
 
-def select_pred(p, a, b):
-    return a if p is True else b if p is False else np.where(p, a, b)
-
-
 NAMES = {
     "PACK": pack, "UNPACK": unpack, "SEL": select_float, "SELI": values.select_int, "NOT": values.lnot, "tidy": values.tidy, "F32": values.float32,
     "F64": values.float64, "B32": values.bits32, "B64": values.bits64, "ZERO32": f32(0), "ZERO64": f64(0), "np": np, "full": full,

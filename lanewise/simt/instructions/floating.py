@@ -7,7 +7,7 @@ import numpy as np
 from .. import arithmetic, values
 from ..codegen import Emitter, width_of
 from ..ptx import Instruction
-from ..values import f32, f64, full, i64, ndarray, u32
+from ..values import f32, f64, i64, ndarray, u32
 from .exact import beyond
 from .formats import to_odd
 
@@ -374,5 +374,3 @@ def comparison_text(e: Emitter, op: str, type: str, a, b) -> str:
 
 EMIT = {"copysign": emit_copysign, "testp": emit_testp, "ex2": emit_one, "lg2": emit_one, "sin": emit_one, "cos": emit_one, "tanh": emit_one,
         "rcp": emit_one, "rsqrt": emit_one, "sqrt": emit_one, "fma": emit_fma}  # fmt: skip
-
-__all__ = ["EMIT", "NAMES", "comparison_text", "full"]

@@ -31,10 +31,6 @@ class Layout:
     place: ndarray  # element → its position in the matrix, row · cols + col
     source: ndarray  # position in the matrix → (the first) element that holds it
 
-    @property
-    def per_lane(self) -> int:
-        return len(self.place) // 32
-
 
 @functools.cache
 def layout(use: str, rows: int, cols: int, type: str, count: int) -> Layout:

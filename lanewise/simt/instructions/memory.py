@@ -10,7 +10,7 @@ from ..group import Group
 from ..memory import LOCAL_WINDOW, RANGE, SHARED_WINDOW
 from ..ptx import Address, Instruction, Reg, Symbol
 from ..shapes import take_rows
-from ..values import UNSIGNED, Split, f32, f64, full, ndarray, tidy, u8, u16, u32, u64
+from ..values import Split, f32, f64, full, ndarray, tidy, u8, u16, u32, u64
 
 DTYPE = {"f32": f32, "f64": f64}
 SPACES = {"global", "shared", "shared::cta", "shared::cluster", "local", "const", "param", "param::entry", "param::func"}
@@ -238,5 +238,3 @@ def is_space(space: str, address):
 NAMES["ISSPACE"] = is_space
 EMIT = {"ld": emit_ld, "ldu": emit_ld, "st": emit_st, "prefetch": emit_nothing, "prefetchu": emit_nothing, "discard": emit_nothing,
         "applypriority": emit_nothing, "nanosleep": emit_nothing, "pmevent": emit_nothing, "isspacep": emit_isspacep}  # fmt: skip
-
-__all__ = ["EMIT", "NAMES", "UNSIGNED"]

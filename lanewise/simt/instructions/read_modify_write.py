@@ -172,6 +172,3 @@ def _rank_by_rank(cells: ndarray, at: ndarray, starts: ndarray, sizes: ndarray, 
         now[:k] = new(now[:k], *(x[lanes] for x in operands))
     cells[at] = now
     return seen
-
-
-__all__ = ["NEW", "UFUNCS", "update"]
