@@ -209,7 +209,6 @@ def _bind(machine, kernel: Kernel, bound: list[arguments.Bound], args: list[Any]
     """Give every array argument its addresses and every parameter its bytes."""
     program = kernel.program
     stored = program.main.graph.stored if not any(i.opcode == "call" for i in program.main.graph.body) else None
-    roots: dict[int, tuple[Region, int]] = {}
     machine.by_argument = {}
     arrays = [(b, arg) for b, arg in zip(bound, args, strict=True) if b.array is not None]
     regions = _regions([b.array for b, _ in arrays])
@@ -251,7 +250,6 @@ def _bind(machine, kernel: Kernel, bound: list[arguments.Bound], args: list[Any]
         a.region = Region(len(a.data))
         a.writable = stored is None or any(name in stored for name, (_, base) in kernel.module.addresses.items() if base == a.base)
         machine.memory.add(a)
-    del roots
 
 
 def _regions(arrays: list[np.ndarray]) -> list[tuple[Region, int]]:
