@@ -188,3 +188,5 @@ def _not_the_same_everywhere(course: Course, notebook: Any, temporary: str) -> I
                 yield f"cell {number} prints {what}, which differs from machine to machine: leave it out or tag the cell {UNSTORED}."
         if re.search(r"\w: infrastructure\. ", text):
             yield f"cell {number} has a verdict that says nothing about the kernel (infrastructure): build again."
+        if "doesn't load" in text:
+            yield f"cell {number} says that an exercise's description doesn't load: mend it, then build again."
