@@ -1,0 +1,131 @@
+// Attention for all heads of all sequences in one grid; the addresses are
+// yours. Query heads h = 0 .. group - 1 share head 0 of K and V, and so on.
+//
+// grid:   (ceil(Nq / 16), Hq, batch) blocks      block: 64 threads
+// Q, O:   float32; Q is read, O written. The 32 floats of query i of head h of
+//         sequence b begin at b * q_batch + i * q_row + h * q_head
+// K, V:   float32, read; likewise with k_batch, k_row, k_head, for Hkv heads
+// LSE:    float32 (batch, Hq, Nq), written
+// group:  Hq / Hkv            causal: 1: bottom-right, as in chapter 13; 0: no
+// trace:  null, or float32 (batch, Hq, Nq, ceil(Nk / 32), 3): m, l and acc
+//         (of column 0) after each key tile that isn't skipped (given)
+#include <math_constants.h>
+
+extern "C" __global__ void head_strides(
+    const float* Q, const float* K, const float* V, float* O, float* LSE,
+    int Nq, int Nk, float scale, int causal, int group, int q_batch, int q_row,
+    int q_head, int k_batch, int k_row, int k_head, float* trace) {
+    constexpr int d = 32, Br = 16, Bc = 32;
+    __shared__ float Qs[Br][d];
+    __shared__ float Ks[Bc][d + 1];
+    __shared__ float Vs[Bc][d];
+    __shared__ float Ps[Br][Bc];
+    const int lane = threadIdx.x % 32;      // my key of a tile, my column
+    const int mine = threadIdx.x / 32 * 8;  // my warp's rows: mine .. mine + 7
+    const int first = blockIdx.x * Br;      // the block's first query
+    const int tiles = (Nk + Bc - 1) / Bc;
+
+    const size_t head = blockIdx.y, batch = blockIdx.z;
+    //@solution move the four pointers to my head of my sequence
+    Q += batch * q_batch + head * q_head;            // now at its query 0
+    O += batch * q_batch + head * q_head;
+    K += batch * k_batch + head / group * k_head;    // and at its key 0
+    V += batch * k_batch + head / group * k_head;
+    //@stub
+    //@ Q += (batch * gridDim.y + head) * Nq * d;
+    //@ O += (batch * gridDim.y + head) * Nq * d;
+    //@ K += (batch * gridDim.y + head) * Nk * d;
+    //@ V += (batch * gridDim.y + head) * Nk * d;
+    //@end
+    LSE += (batch * gridDim.y + head) * Nq;
+    if (trace != nullptr) {
+        trace += (batch * gridDim.y + head) * Nq * tiles * 3;
+    }
+
+    const int offset = Nk - Nq;
+    const int last = min(first + Br, Nq) - 1;
+    const int seen = causal ? min(Nk, last + offset + 1) : Nk;
+
+    for (int k = threadIdx.x; k < Br * d; k += 64) {
+        const int r = k / d, c = k % d;
+        const bool real = first + r < Nq;
+        Qs[r][c] = real ? Q[(size_t)(first + r) * q_row + c] : 0.0f;
+    }
+    float m[8], l[8] = {}, acc[8] = {};     // state of 8 rows; my column
+    for (int i = 0; i < 8; ++i) m[i] = -CUDART_INF_F;
+
+    for (int start = 0; start < seen; start += Bc) {
+        for (int k = threadIdx.x; k < Bc * d; k += 64) {
+            const int j = k / d, c = k % d;
+            const bool real = start + j < Nk;
+            const size_t at = (size_t)(start + j) * k_row + c;
+            Ks[j][c] = real ? K[at] : 0.0f;
+            Vs[j][c] = real ? V[at] : 0.0f;
+        }
+        __syncthreads();  // Qs, Ks and Vs are filled
+
+        float s[8] = {};
+        for (int c = 0; c < d; ++c) {
+            const float key = Ks[lane][c];
+            for (int i = 0; i < 8; ++i) s[i] += Qs[mine + i][c] * key;
+        }
+
+        // A score that doesn't count is -infinity: its weight is exactly 0.
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            const int row = first + mine + i;
+            const int limit = causal ? min(Nk, row + offset + 1) : Nk;
+            s[i] = start + lane < limit ? scale * s[i] : -CUDART_INF_F;
+        }
+
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            float m_new = fmaxf(m[i], s[i]);
+            for (int w = 16; w > 0; w /= 2) {
+                m_new = fmaxf(m_new, __shfl_xor_sync(0xffffffffu, m_new, w));
+            }
+            // A row that has seen no key yet: -inf - -inf would be NaN. Any
+            // number will do in its place, since exp(-inf - 0) is 0.
+            const float base = m_new == -CUDART_INF_F ? 0.0f : m_new;
+            const float p = expf(s[i] - base);
+            Ps[mine + i][lane] = p;
+            float l_tile = p;
+            for (int w = 16; w > 0; w /= 2) {
+                l_tile += __shfl_xor_sync(0xffffffffu, l_tile, w);
+            }
+            const float shrink = expf(m[i] - base);
+            l[i] = l[i] * shrink + l_tile;
+            acc[i] *= shrink;
+            m[i] = m_new;
+        }
+        __syncwarp();  // my warp's 8 rows of Ps are filled
+
+        for (int j = 0; j < Bc; ++j) {
+            const float v = Vs[j][lane];
+            for (int i = 0; i < 8; ++i) acc[i] += Ps[mine + i][j] * v;
+        }
+
+        if (trace != nullptr && lane == 0) {
+#pragma unroll
+            for (int i = 0; i < 8; ++i) {
+                const int row = first + mine + i;
+                if (row >= Nq) continue;
+                trace[(row * tiles + start / Bc) * 3] = m[i];
+                trace[(row * tiles + start / Bc) * 3 + 1] = l[i];
+                trace[(row * tiles + start / Bc) * 3 + 2] = acc[i];
+            }
+        }
+        __syncthreads();  // all are done with Ks and Vs: refill them
+    }
+
+    // No key: l is 0 and m is -inf, so O is 0 and LSE = -inf + log(0) = -inf.
+    float lse = 0.0f;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+        const int row = first + mine + i;
+        const float o = l[i] > 0.0f ? acc[i] / l[i] : 0.0f;
+        if (row < Nq) O[(size_t)row * q_row + lane] = o;
+        if (lane == i) lse = m[i] + logf(l[i]);
+    }
+    if (lane < 8 && first + mine + lane < Nq) LSE[first + mine + lane] = lse;
+}
