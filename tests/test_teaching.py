@@ -76,3 +76,16 @@ def test_every_exercise_that_is_set_exists_and_every_chapter_sets_one_for_credit
             assert set(re.findall(r"ch\d\d[a-z]", cell)) <= exist, f"{chapter}: {cell}"
             assert all(short.startswith(chapter) for short in re.findall(r"ch\d\d[a-z]", cell))
         assert re.fullmatch(r"\d+: ch.*", term), chapter
+
+
+def test_the_plans_fit_their_hours() -> None:
+    reading = {chapter: int(minutes.split(" + ")[0]) for chapter, _, _, minutes, _ in rows(TEACHING, 5)[1:]}
+
+    def minutes(chapter: str, cell: str) -> int:
+        count = len(re.findall(r"ch\d\d[a-z]", cell))
+        return 20 if cell == "shown" else reading[chapter] + 15 * count if count else 0
+
+    plans = {chapter: (day, fortnight) for chapter, day, fortnight, _ in rows(TEACHING, 4)[1:]}
+    assert 300 <= sum(minutes(chapter, day) for chapter, (day, _) in plans.items()) <= 360
+    for afternoon in ((1, 2), (3, 4), (5, 6), (7,), (8, 9), (10,), (11,), (12,), (13, 14), (15, 16)):
+        assert 0 < sum(minutes(f"ch{number:02d}", plans[f"ch{number:02d}"][1]) for number in afternoon) <= 180, afternoon
