@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
     key(command("start", "learn.start", "copy an exercise's skeleton to work/"))
     one = command("grade", "grade.grade", "grade your answer")
     key(one)
-    one.add_argument("--file", metavar="F.cu", help="grade this file instead of work/KEY.cu")
+    one.add_argument("--file", metavar="F.cu", help="grade this file (or a notebook's %%%%solve cell) instead of work/KEY.cu")
     one.add_argument("--json", metavar="OUT", help="write the verdict as JSON to this file; - prints JSON alone")
     one = command("grade-submission", "submission.grade_submission", "grade all exercises of an assignment: a folder or a .zip of one student")
     one.add_argument("submission", metavar="DIR", help="a folder with .cu files or notebooks, or a .zip of one")

@@ -99,7 +99,7 @@ def test_json_alone_is_on_standard_output(tmp_path):
     out, _ = child.communicate(timeout=60)
     verdict = json.loads(out)
     assert child.returncode == 0
-    assert list(verdict) == ["key", "score", "max_score", "kind", "message", "line", "cases"]
+    assert list(verdict) == ["key", "score", "max_score", "kind", "message", "line", "cases", "counters", "source_sha256", "testset"]
     assert (verdict["key"], verdict["score"], verdict["max_score"], verdict["kind"], verdict["message"], verdict["line"]) == (str(KEY), 1, 1, None, "", None)
     assert all(case["passed"] is True and list(case) == ["name", "passed", "visible", "message"] for case in verdict["cases"])
 

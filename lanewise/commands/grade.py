@@ -7,6 +7,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
+from lanewise.grading.notebook_answers import LARGEST_NOTEBOOK, answers_in
 from lanewise.grading.source import LARGEST
 from lanewise.grading.verdict import Verdict, clean
 from lanewise.ledger import Ledger
@@ -51,13 +52,23 @@ def read_answer(course: Course, key: Key, path: Path | None) -> bytes:
     if path is None and not course.answer(key).exists():
         raise CourseError(f"There is no answer to {key.short} yet: `lanewise start {key.short}` makes one.")
     source = path or course.answer(key)
+    notebook = source.suffix.lower() == ".ipynb"
     try:
         if not stat.S_ISREG(source.stat().st_mode):
             raise CourseError(f"{source} is no ordinary file: give the path of a .cu file.")
         with source.open("rb") as file:
-            return file.read(LARGEST + 1)
+            raw = file.read((LARGEST_NOTEBOOK if notebook else LARGEST) + 1)
+        return _solve_cell(raw, source, course, key) if notebook else raw
     except OSError as error:
         raise CourseError(f"Can't read {source} ({error.strerror or error}): give the path of a .cu file.") from error
+
+
+def _solve_cell(raw: bytes, source: Path, course: Course, key: Key) -> bytes:
+    answers = answers_in(raw, source.name, course)
+    if key not in answers.texts:
+        why = next(iter(answers.notes), f"{source.name} has no cell that begins with %%solve {key.short}: write one, or give another file.")
+        raise CourseError(why)
+    return answers.texts[key].encode("utf-8", "replace")
 
 
 def next_step(course: Course, key: Key, verdict: Verdict) -> str:

@@ -18,7 +18,7 @@ import hmac
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,7 @@ class Assignment:
     visibility: str = "visible"
     sha256: str = ""
     seed_file: str = ""  # its name beside the assignment file
-    secret_text: str = ""  # its content; never written anywhere
+    secret_text: str = field(default="", repr=False)  # its content; never written anywhere
 
     def secret(self, item: Item) -> int | None:
         """The number an exercise's hidden cases are drawn from: another for each exercise, the same for each student; None without hidden cases."""

@@ -86,7 +86,9 @@ def check(
         outcomes = list(_run_cases(exercise, launcher, seed, hidden, schedules))
     except simt.Unsupported as error:  # met on the way, in a part that is read only when it runs
         return _verdict(exercise, text, [], Failure("unsupported", str(error), named_line(str(error))))
-    failure = next((outcome.failure for outcome in outcomes if outcome.failure is not None), None)
+    failures = [outcome.failure for outcome in outcomes if outcome.failure is not None]
+    # What is wrong comes before what is dear, in whichever case.
+    failure = next((failure for failure in failures if failure.kind != "over-budget"), next(iter(failures), None))
     if failure is None or failure.kind == "over-budget":
         on_gpu = _on_gpu(exercise, text, seed, progress)
         failure = on_gpu or failure
