@@ -15,13 +15,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from lanewise.grading.notebook_answers import LARGEST_NOTEBOOK
 from lanewise.grading.source import LARGEST
 from lanewise.grading.verdict import clean_text
 from lanewise.names import CourseError
 
-TAKEN = {".cu": LARGEST + 1, ".ipynb": 32 << 20}  # suffix → bytes read at most; what is longer is noted
+TAKEN = {".cu": LARGEST + 1, ".ipynb": LARGEST_NOTEBOOK}  # suffix → bytes read at most; what is longer is noted
 MOST_FILES = 500
-MOST_BYTES = 48 << 20  # of one student, so that a class never fills the memory
+MOST_BYTES = 320 << 20  # of one student, so that a class never fills the memory
 LONGEST_DIRECTORY = 4 << 20  # bytes of a zip's list of members, about 50,000 of them
 LONGEST_NAME = 140  # characters
 SHOWN = 3  # names in a sentence

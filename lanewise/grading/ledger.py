@@ -120,7 +120,9 @@ class ClassLedger:
         """Put a checked result on disk: first the attempt, then the verdict. Raises CourseError where the disk doesn't take it."""
         kinds = {verdict["key"]: verdict["kind"] for verdict in result["verdicts"]}
         status = INFRASTRUCTURE if INFRASTRUCTURE in kinds.values() else GRADED
-        self.attempt(student, work, status, seconds=round(seconds, 3), kinds=kinds, texts=texts_of(result), seed=result.get("seed"))
+        texts = {verdict["key"]: verdict.get("source_sha256") for verdict in result["verdicts"]}
+        seeds = {verdict["key"]: verdict.get("seed") for verdict in result["verdicts"]}
+        self.attempt(student, work, status, seconds=round(seconds, 3), kinds=kinds, texts=texts, seeds=seeds)
         whole = {"student": student, "work": work, "result": result}
         write_durably(self.verdict_path(student), json.dumps(whole, indent=1, allow_nan=False) + "\n")
 
@@ -230,11 +232,6 @@ def _check_verdict(verdict: dict[str, Any], key: str, expected: Expected) -> Non
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def texts_of(result: dict[str, Any]) -> dict[str, str]:
-    """Exercise → hash of the text that was graded."""
-    return {verdict["key"]: verdict.get("source_sha256") or "" for verdict in result["verdicts"]}
 
 
 def work_hash(files: Mapping[str, bytes], *facts: str) -> str:

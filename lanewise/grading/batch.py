@@ -1,0 +1,188 @@
+"""A class graded: find what is missing, have it graded on dask (pump.py), keep each result at once (ledger.py), reconcile.
+
+What is done is known by the ledger alone, so a driver, worker or scheduler that dies costs the submissions in flight: the same command goes on.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import time
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from lanewise.grading.handed_in import HandedIn, Submission, find_submissions, read
+from lanewise.grading.ledger import INFRASTRUCTURE, ClassLedger, Expected, Gap, NotAResult, Plan, checked, work_hash
+from lanewise.grading.pump import PumpStopped, connect, pump
+from lanewise.grading.verdict import clean_text
+from lanewise.names import Course, CourseError
+
+HEAVY_NOTEBOOK = 1 << 20  # bytes
+SECONDS_A_SUBMISSION = 60
+SECONDS_AN_EXERCISE = 90  # of wall clock before a child is given up: the sandbox's own clocks are shorter
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What to grade a class for. `files`: the assignment's file, then its seed file, name → text; none for the whole course.
+
+    `grader`: the command that takes DIR --out RESULT.json [--set ASSIGNMENT.toml].
+    """
+
+    assignment: str
+    exercises: dict[str, Expected]
+    files: dict[str, str] = field(default_factory=dict, repr=False)
+    grader: tuple[str, ...] = ("lanewise", "grade-submission")
+
+
+@dataclass(slots=True)
+class Outcome:
+    """A class after a run. `redone`: the students who were graded in this run."""
+
+    plan: Plan
+    results: dict[str, dict[str, Any]]
+    gaps: list[Gap]
+    redone: list[str] = field(default_factory=list)
+    notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def read_work(path: Path | None, course: Course) -> Work:
+    """What an assignment file (None: the whole course) asks for, as it travels to the workers. Raises CourseError."""
+    from lanewise.grading.assignment import read_assignment, whole_course
+    from lanewise.grading.sandbox import testset
+
+    assignment = read_assignment(path, course) if path else whole_course(course)
+    exercises = {str(item.key): Expected(item.terms.points or 0, testset(course, item.key)) for item in assignment.items}
+    files = {}
+    if path:
+        text = path.read_bytes().decode("utf-8")
+        files[path.name] = text
+        seed_file = tomllib.loads(text).get("seed_file")
+        if assignment.secret_text:
+            if not isinstance(seed_file, str) or Path(seed_file).name != seed_file:
+                raise CourseError(f"{path.name} names the seed file {seed_file}: put it beside the assignment, for it travels to every worker with it.")
+            files[seed_file] = assignment.secret_text
+    return Work(assignment.name, exercises, files)
+
+
+def grade_class(
+    submissions: Path,
+    out: Path,
+    work: Work,
+    *,
+    scheduler: str | None = None,
+    workers: int | None = None,
+    progress: Callable[[int, int, int], None] = lambda done, total, failed: None,
+) -> Outcome:
+    """Grade every submission that has no result of exactly this work yet, then reconcile.
+
+    Raises CourseError where nothing can be graded or written. A scheduler that goes away, or a submission without a result, is in `gaps`.
+    """
+    handed = find_submissions(submissions)
+    ledger = ClassLedger(out)
+    with ledger.locked():
+        ledger.tidy()
+        hashes, notes, broken = _take_stock(handed, work)
+        plan = Plan(work.assignment, work.exercises, hashes)
+        ledger.plan(plan)
+        for student, why in broken.items():
+            ledger.attempt(student, hashes[student], INFRASTRUCTURE, why=why)
+        missing = [one for one in handed if one.student not in broken and not ledger.is_graded(one.student, hashes[one.student], work.exercises)]
+        redone: list[str] = []
+        begun: dict[str, float] = {}
+        failed = 0
+
+        def tasks() -> Iterator[tuple[str, str]]:
+            for one in missing:
+                files = _read(one).files
+                if _hash(files, work) != hashes[one.student]:
+                    settle(one.student, None, "The submission changed while the class was graded: call grade-class again.")
+                    continue
+                begun[one.student] = time.monotonic()
+                yield one.student, _task(files, work)
+
+        def settle(student: str, answer: str | None, why: str) -> None:
+            nonlocal failed
+            seconds = time.monotonic() - begun.pop(student, time.monotonic())
+            result = None
+            try:
+                if answer is not None:
+                    result, why = _read_answer(answer, work)
+            except NotAResult as error:
+                why = f"The grader's answer can't be used: {error}."
+            if result is None:
+                ledger.attempt(student, hashes[student], INFRASTRUCTURE, why=why, seconds=round(seconds, 3))
+            else:
+                ledger.keep(student, hashes[student], result | {"submission": student}, seconds)
+            failed += result is None
+            redone.append(student)
+            progress(len(redone), len(missing), failed)
+
+        stopped = ""
+        if missing:
+            try:
+                with connect(scheduler, min(workers or os.cpu_count() or 1, len(missing))) as client:
+                    pump(client, tasks(), settle)
+            except PumpStopped as error:
+                stopped = str(error)
+        results, gaps = ledger.reconcile(plan)
+        if stopped:
+            gaps.insert(0, Gap("the class", "", stopped))
+        return Outcome(plan, results, gaps, redone, notes)
+
+
+def _take_stock(handed: Sequence[HandedIn], work: Work) -> tuple[dict[str, str], dict[str, tuple[str, ...]], dict[str, str]]:
+    """(student → hash of the work, student → notes, student → why the archive can't be read). Holds one submission at a time."""
+    hashes, notes, broken = {}, {}, {}
+    for one in handed:
+        submission = _read(one)
+        hashes[one.student] = _hash(submission.files, work)
+        if submission.notes:
+            notes[one.student] = submission.notes
+        if submission.unreadable:
+            broken[one.student] = submission.unreadable
+    return hashes, notes, broken
+
+
+def _read(one: HandedIn) -> Submission:
+    submission = read(one)
+    return replace(submission, files={name: _light(name, raw) for name, raw in submission.files.items()})
+
+
+def _light(name: str, raw: bytes) -> bytes:
+    """A heavy notebook without its outputs: nothing there is graded, and 200 MB of them would go through the scheduler."""
+    if not name.lower().endswith(".ipynb") or len(raw) <= HEAVY_NOTEBOOK:
+        return raw
+    try:
+        whole = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=lambda pairs: {key: [] if key == "outputs" else value for key, value in pairs})
+        return json.dumps(whole).encode()
+    except (ValueError, RecursionError):
+        return raw[:HEAVY_NOTEBOOK]  # as unreadable as before
+
+
+def _hash(files: dict[str, bytes], work: Work) -> str:
+    exercises = {key: (expected.points, expected.testset) for key, expected in work.exercises.items()}
+    return work_hash(files, work.assignment, json.dumps(exercises, sort_keys=True), *work.files.values())
+
+
+def _task(files: dict[str, bytes], work: Work) -> str:
+    content = {name: base64.b64encode(raw).decode("ascii") for name, raw in files.items()}
+    assignment = {name: base64.b64encode(text.encode()).decode("ascii") for name, text in work.files.items()}
+    seconds = SECONDS_A_SUBMISSION + SECONDS_AN_EXERCISE * len(work.exercises)
+    return json.dumps({"files": content, "assignment": assignment, "grader": work.grader, "seconds": seconds})
+
+
+def _read_answer(answer: Any, work: Work) -> tuple[dict[str, Any] | None, str]:
+    """A worker's answer, type-checked: (result, "") or (None, why there is none). Raises NotAResult."""
+    try:
+        whole = json.loads(answer)
+        result, why = whole["result"], whole["why"]
+    except (TypeError, ValueError, KeyError) as error:
+        raise NotAResult("it is no answer at all") from error
+    if result is None:
+        return None, clean_text(str(why), 500)
+    return checked(result, work.exercises), ""
