@@ -57,7 +57,7 @@ def test_format_3_is_read():
         (b'{"nbformat": 99, "cells": []}', "is no notebook that can be read"),
         (b'{"nbformat": 3, "worksheets": 1}', "is no notebook that can be read"),
     ],
-    ids=["empty", "no JSON", "no UTF-8", "deep", "merge markers", "a list", "no format", "lost cells", "cells are no list", "from the future", "damaged format 3"],
+    ids=["empty", "no JSON", "no UTF-8", "deep", "merge markers", "a list", "no format", "lost cells", "odd cells", "from the future", "damaged format 3"],
 )
 def test_a_broken_notebook_is_one_sentence(raw, says):
     found = answers_in(raw, "n.ipynb", COURSE)

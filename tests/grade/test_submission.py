@@ -1,4 +1,4 @@
-"""One submission, whole and odd: every exercise of the assignment gets its verdict, what is graded is found by its name alone, and points are the assignment's."""
+"""One submission, whole and odd: every exercise gets its verdict, what is graded is found by its name alone, and points are the assignment's."""
 
 import json
 import subprocess
@@ -158,7 +158,8 @@ def test_infrastructure_is_exit_status_2_and_writes_no_students_report(tmp_path,
     asked = []
     monkeypatch.setattr(submission.sandbox, "grade", lambda key, *a, **k: asked.append(key) or Verdict(str(key), 0, 4, "infrastructure", "Grading stopped."))
     path = assignment_file("[exercises]\nch01a = 4\n")
-    status = main(["grade-submission", str(tmp_path / "ann"), "--set", str(path), "--out", str(tmp_path / "r.json"), "--also", f"gradescope={tmp_path / 'g.json'}"])
+    reports = ["--out", str(tmp_path / "r.json"), "--also", f"gradescope={tmp_path / 'g.json'}"]
+    status = main(["grade-submission", str(tmp_path / "ann"), "--set", str(path), *reports])
     assert status == 2 and len(asked) == 2, "a busy machine gets a second chance, not a third"
     assert json.loads((tmp_path / "r.json").read_text())["status"] == "infrastructure" and not (tmp_path / "g.json").exists()
 
