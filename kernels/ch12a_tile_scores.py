@@ -73,7 +73,8 @@ exercise = Exercise(
         shared_load_wavefronts=2 * 2 * (32 + 8 * 32 + 160),
     ),
     hints=(
-        "A lane is a key: it reads along row `lane` of Ks, while the 8 queries of its warp are the same for all lanes. 32 lanes read 32 rows of Ks: where must the rows begin?",
+        "A lane is a key: it reads along row `lane` of Ks, while the 8 queries of its warp are the same for all lanes. "
+        "32 lanes read 32 rows of Ks: where must the rows begin?",
         "Rows of d + 1 floats. For c in 0 .. d - 1: `key = Ks[lane][c]`, then `s[i] += Qs[mine + i][c] * key` for 8 rows; at the end multiply by scale.",
     ),
 )

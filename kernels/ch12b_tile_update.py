@@ -83,7 +83,9 @@ exercise = Exercise(
         Case("another shape", data(15, 70, ascending), launch, visible=False),
     ),
     hints=(
-        "All 32 lanes of a row need the same m and the same l: two exchanges over the warp, a maximum and a sum. What was added up before was measured against the old m.",
-        "m_new = the maximum of m[i] and all lanes' s[i]; p = expf(s[i] - m_new) goes to Ps[mine + i][lane]; shrink = expf(m[i] - m_new) multiplies l[i] and acc[i]; then l[i] += the sum of p.",
+        "All 32 lanes of a row need the same m and the same l: two exchanges over the warp, a maximum and a sum. What "
+        "was added up before was measured against the old m.",
+        "m_new = the maximum of m[i] and all lanes' s[i]; p = expf(s[i] - m_new) goes to Ps[mine + i][lane]; shrink = "
+        "expf(m[i] - m_new) multiplies l[i] and acc[i]; then l[i] += the sum of p.",
     ),
 )

@@ -76,7 +76,8 @@ exercise = Exercise(
         Case("another shape", data(15, 70, ascending), launch, visible=False),
     ),
     hints=(
-        "Your lane is a column of V and of acc now. For each key j of the tile, 8 rows need the same Vs[j][lane]; all lanes share Ps[mine + i][j]. Who may still be reading when the next tile is loaded?",
+        "Your lane is a column of V and of acc now. For each key j of the tile, 8 rows need the same Vs[j][lane]; all "
+        "lanes share Ps[mine + i][j]. Who may still be reading when the next tile is loaded?",
         "For j in 0 .. Bc - 1: `v = Vs[j][lane]`, then `acc[i] += Ps[mine + i][j] * v` for 8 rows. Behind the loop `__syncthreads();`",
     ),
 )

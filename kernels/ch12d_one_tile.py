@@ -75,7 +75,9 @@ exercise = Exercise(
         Case("another shape", data(15, 70, ascending), launch, visible=False),
     ),
     hints=(
-        "The report names two lines: one stores into KV, one reads it. Which threads may still be reading when the first thread comes to the store? Remember that the loop comes round.",
-        "KV is overwritten twice a round, and each time all warps must have finished reading: one `__syncthreads();` before the values are loaded, one behind the loop that adds them.",
+        "The report names two lines: one stores into KV, one reads it. Which threads may still be reading when the "
+        "first thread comes to the store? Remember that the loop comes round.",
+        "KV is overwritten twice a round, and each time all warps must have finished reading: one `__syncthreads();` "
+        "before the values are loaded, one behind the loop that adds them.",
     ),
 )

@@ -68,8 +68,10 @@ exercise = Exercise(
         Case("another shape", data(31, 20), launch, visible=False),
     ),
     hints=(
-        "Take the faults in the verdict's order: how many elements does a tile have, and how many threads load? Then count the tiles, the scale, whose maximum it is, the refill, the last row.",
-        "Loads: `for (k = t; k < Bc * d; k += 32)`, 0 past the end. tiles = (Nk + Bc - 1) / Bc; a key past the end has score -CUDART_INF_F; `top` of the own row; "
+        "Take the faults in the verdict's order: how many elements does a tile have, and how many threads load? Then "
+        "count the tiles, the scale, whose maximum it is, the refill, the last row.",
+        "Loads: `for (k = t; k < Bc * d; k += 32)`, 0 past the end. tiles = (Nk + Bc - 1) / Bc; a key past the end has "
+        "score -CUDART_INF_F; `top` of the own row; "
         "`__syncthreads();` at the end of the round; store if row < Nq.",
     ),
 )

@@ -50,7 +50,8 @@ exercise = Exercise(
     ),
     budget_share=1.0,
     hints=(
-        "Each tile of queries reads all keys and all values. So how often are they read, and does Bc occur in that number? What does a large Bc take room from?",
+        "Each tile of queries reads all keys and all values. So how often are they read, and does Bc occur in that "
+        "number? What does a large Bc take room from?",
         "32 queries in tiles of Br = 16 read K and V twice. With Bc = 16 the four tiles take 16 * 32 + 16 * 33 + 16 * 32 + 16 * 16 = 1808 floats.",
     ),
 )

@@ -26,7 +26,8 @@ WRONG = [
         [
             (
                 "        const float m_new = fmaxf(m, top);",
-                "        for (int w = 16; w > 0; w /= 2) {\n            top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, w));\n        }\n        const float m_new = fmaxf(m, top);",
+                "        for (int w = 16; w > 0; w /= 2) {\n"
+                "            top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, w));\n        }\n        const float m_new = fmaxf(m, top);",
             )
         ],
         kind="wrong-values",

@@ -9,9 +9,21 @@ WRONG = [
         kind="wrong-values",
         says="Case 2 (3 queries, 5 keys)",
     ),
-    Wrong("doesn't see itself", [(LIMIT, LIMIT.replace("row + Nk - Nq + 1", "row + Nk - Nq"))], kind="wrong-values", says="In row 0, after key tile 1: m expected"),
-    Wrong("sees one key of the future", [(LIMIT, LIMIT.replace("row + Nk - Nq + 1", "row + Nk - Nq + 2"))], kind="wrong-values", says="In row 0, after key tile 1: m expected"),
-    Wrong("offset the wrong way round", [(LIMIT, LIMIT.replace("row + Nk - Nq + 1", "row + Nq - Nk + 1"))], kind="wrong-values", says="Case 2 (3 queries, 5 keys)"),
+    Wrong(
+        "doesn't see itself",
+        [(LIMIT, LIMIT.replace("row + Nk - Nq + 1", "row + Nk - Nq"))],
+        kind="wrong-values", says="In row 0, after key tile 1: m expected",
+    ),
+    Wrong(
+        "sees one key of the future",
+        [(LIMIT, LIMIT.replace("row + Nk - Nq + 1", "row + Nk - Nq + 2"))],
+        kind="wrong-values", says="In row 0, after key tile 1: m expected",
+    ),
+    Wrong(
+        "offset the wrong way round",
+        [(LIMIT, LIMIT.replace("row + Nk - Nq + 1", "row + Nq - Nk + 1"))],
+        kind="wrong-values", says="Case 2 (3 queries, 5 keys)",
+    ),
     Wrong("sees everything", [(LIMIT, LIMIT.replace("min(Nk, row + Nk - Nq + 1)", "Nk"))], kind="wrong-values", says="In row 0, after key tile 1: m expected"),
     Wrong(
         "masked scores are 0",

@@ -15,6 +15,10 @@ WRONG = [
         kind="out-of-bounds",
         says="Case 2 (2 heads, causal)",
     ),
-    Wrong("rows next to each other", [("((size_t)s0 * H + head) * d;       // at", "((size_t)s0 + head) * d;       // at")], kind="wrong-values", says="Case 2 (2 heads, causal)"),
+    Wrong(
+        "rows next to each other",
+        [("((size_t)s0 * H + head) * d;       // at", "((size_t)s0 + head) * d;       // at")],
+        kind="wrong-values", says="Case 2 (2 heads, causal)",
+    ),
     Wrong("a thread leaves for itself", [(LEAVE, "    if (first + mine >= Nq) return;\n")], kind="uninitialised-read", says="Ks"),
 ]
