@@ -32,6 +32,9 @@ ESSENTIALS = {
 }
 
 
+LONG = {"shared-over-48k"}  # one thread adds 16,384 numbers: seconds
+
+
 @dataclass
 class Ran:
     """All launches of one version: its data afterwards, and what was reported."""
@@ -93,6 +96,10 @@ def names(cases):
     return [c.id for c in cases]
 
 
+def marked(cases):
+    return [pytest.param(c, id=c.id, marks=[pytest.mark.slow] if c.id in LONG else []) for c in cases]
+
+
 @pytest.mark.parametrize("case", CASES, ids=names(CASES))
 def test_the_faulty_program_is_explained(case: Case):
     ran = run(case.faulty)
@@ -118,7 +125,7 @@ def test_the_message_says_what_happened(case: Case):
     assert text.rstrip().endswith(".")
 
 
-@pytest.mark.parametrize("case", CASES, ids=names(CASES))
+@pytest.mark.parametrize("case", marked(CASES))
 def test_the_repaired_program_is_quiet_and_right(case: Case):
     ran = run(case.fixed)
     assert ran.compile_error is None
@@ -130,7 +137,7 @@ def test_the_repaired_program_is_quiet_and_right(case: Case):
 
 
 @pytest.mark.parametrize("schedule", [1, 2])
-@pytest.mark.parametrize("case", [c for c in CASES if "CompileError" not in c.expect], ids=names(c for c in CASES if "CompileError" not in c.expect))
+@pytest.mark.parametrize("case", marked(c for c in CASES if "CompileError" not in c.expect))
 def test_verdicts_do_not_depend_on_the_order_of_warps(case: Case, schedule: int):
     faulty = run(case.faulty, schedule=schedule)
     assert bool({f.kind for f in faulty.findings} & case.expect) == bool(case.expect)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from cases.faults import CASES
-from test_cases import names, run, wrong_outputs
+from test_cases import marked, run, wrong_outputs
 
 from lanewise import simt
 from lanewise.exercise import load
@@ -19,7 +19,7 @@ KEYS = {str(key): key for key in [*COURSE.worked(), *COURSE.exercises()]}
 HEADERS_OF_NVIDIA = ("mma.h", "cuda_pipeline.h", "cooperative_groups.h", "cuda/", "cub/")
 
 
-@pytest.mark.parametrize("name", KEYS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if key.number >= 9 else []) for name, key in KEYS.items()])
 def test_the_projects_kernels_are_right(name: str) -> None:
     key = KEYS[name]
     described = load(key, COURSE)
@@ -41,7 +41,7 @@ def test_the_projects_kernels_are_right(name: str) -> None:
                 assert not wrong_elements(data[output], np.asarray(expected), rtol, atol).any(), (case.name, output)
 
 
-@pytest.mark.parametrize("case", CASES, ids=names(CASES))
+@pytest.mark.parametrize("case", marked(CASES))
 def test_the_corpus_is_explained_and_its_repairs_are_quiet(case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANEWISE_COMPILER", "clang")
     faulty = run(case.faulty)
