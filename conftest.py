@@ -15,9 +15,11 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Without --work there are no answers to grade, so that test isn't one."""
-    if not config.getoption("--work"):
-        items[:] = [item for item in items if getattr(item, "originalname", "") != "test_an_answer_in_the_work_folder_is_solved"]
+    """Without --work there are no answers to grade; with it there is nothing else to do in that file."""
+    answers = bool(config.getoption("--work"))
+    ours = [item for item in items if item.path.name == "test_exercises.py"]
+    left = {id(item) for item in ours if item.originalname.startswith("test_an_answer_") != answers}
+    items[:] = [item for item in items if id(item) not in left]
 
 
 def pytest_unconfigure(config):
