@@ -15,11 +15,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from lanewise.grading.assignment import Assignment, read_assignment, whole_course
 from lanewise.grading.handed_in import HandedIn, Submission, find_submissions, read
 from lanewise.grading.ledger import INFRASTRUCTURE, ClassLedger, Expected, Gap, NotAResult, Plan, checked, work_hash
 from lanewise.grading.pump import PumpStopped, connect, pump
 from lanewise.grading.verdict import clean_text
-from lanewise.names import Course, CourseError
+from lanewise.names import Course, Key
 
 HEAVY_NOTEBOOK = 1 << 20  # bytes
 SECONDS_A_SUBMISSION = 60
@@ -52,7 +53,6 @@ class Outcome:
 
 def read_work(path: Path | None, course: Course) -> Work:
     """What an assignment file (None: the whole course) asks for, as it travels to the workers. Raises CourseError."""
-    from lanewise.grading.assignment import read_assignment, whole_course
     from lanewise.grading.sandbox import testset
 
     assignment = read_assignment(path, course) if path else whole_course(course)
@@ -61,11 +61,8 @@ def read_work(path: Path | None, course: Course) -> Work:
     if path:
         text = path.read_bytes().decode("utf-8")
         files[path.name] = text
-        seed_file = tomllib.loads(text).get("seed_file")
         if assignment.secret_text:
-            if not isinstance(seed_file, str) or Path(seed_file).name != seed_file:
-                raise CourseError(f"{path.name} names the seed file {seed_file}: put it beside the assignment, for it travels to every worker with it.")
-            files[seed_file] = assignment.secret_text
+            files[tomllib.loads(text)["seed_file"]] = assignment.secret_text
     return Work(assignment.name, exercises, files)
 
 
@@ -133,6 +130,17 @@ def grade_class(
         if stopped:
             gaps.insert(0, Gap("the class", "", stopped))
         return Outcome(plan, results, gaps, redone, notes)
+
+
+def answers_of_class(submissions: Path, assignment: Assignment, course: Course) -> dict[Key, dict[str, bytes]]:
+    """Exercise → student → the text that is graded."""
+    from lanewise.grading.submission import find_answers
+
+    found: dict[Key, dict[str, bytes]] = {item.key: {} for item in assignment.items}
+    for one in find_submissions(submissions):
+        for key, raw in find_answers(read(one).files, assignment, course)[0].items():
+            found[key][one.student] = raw
+    return found
 
 
 def _take_stock(handed: Sequence[HandedIn], work: Work) -> tuple[dict[str, str], dict[str, tuple[str, ...]], dict[str, str]]:

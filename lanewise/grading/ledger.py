@@ -28,6 +28,11 @@ from lanewise.grading.verdict import clean_text
 from lanewise.names import CourseError
 
 GRADED, INFRASTRUCTURE = "graded", "infrastructure"
+HEAD_TYPES: dict[str, tuple[type, ...]] = {
+    "assignment": (str,), "submission": (str,), "submitted": (str, type(None)), "late": (bool, type(None)), "status": (str,), "visibility": (str,),
+    "score": (int, float), "max_score": (int, float), "notes": (list,),
+}  # fmt: skip
+CASE_TYPES = {"name": str, "passed": bool, "visible": bool}
 LONGEST_RESULT = 8 << 20  # bytes of one student's result
 
 
@@ -213,6 +218,12 @@ def checked(result: Any, exercises: Mapping[str, Expected]) -> dict[str, Any]:
         _check_verdict(verdict, key, exercises[key])
     if missing := [key for key in exercises if key not in seen]:
         raise NotAResult(f"{missing[0]} has no verdict")
+    for name, kinds in HEAD_TYPES.items():
+        if not isinstance(result.get(name), kinds):
+            raise NotAResult(f"its {name} is missing or no {kinds[0].__name__}")
+    for name in ("score", "max_score"):
+        if abs(result[name] - math.fsum(verdict[name] for verdict in result["verdicts"])) > 1e-6:
+            raise NotAResult(f"its {name} isn't the sum of its verdicts")
     return result
 
 
@@ -226,8 +237,17 @@ def _check_verdict(verdict: dict[str, Any], key: str, expected: Expected) -> Non
         raise NotAResult(f"{key} was graded with other tests: give every worker this version of the course")
     if not (kind is None or (isinstance(kind, str) and kind)) or not isinstance(verdict.get("message"), str):
         raise NotAResult(f"{key} has no kind or no message")
+    cases = verdict.get("cases")
+    if not isinstance(cases, list) or not all(map(_is_case, cases)):
+        raise NotAResult(f"{key} has no list of cases")
+    if not isinstance(verdict.get("counters"), dict) or not isinstance(verdict.get("line"), int | None):
+        raise NotAResult(f"{key} has no counters or no line")
     if (kind is None and score != most) or (kind == INFRASTRUCTURE and score != 0):
         raise NotAResult(f"{key} is {kind or 'passed'} with {score} of {most} points")
+
+
+def _is_case(case: Any) -> bool:
+    return isinstance(case, dict) and all(type(case.get(name)) is kind for name, kind in CASE_TYPES.items())
 
 
 def _is_number(value: Any) -> bool:

@@ -22,11 +22,14 @@ EXERCISES = {"ch01a_x": Expected(2, "1-aa"), "ch01b_y": Expected(1, "1-bb")}
 
 def verdict(of="ch01a_x", **changes):
     most, testset = EXERCISES[of].points, EXERCISES[of].testset
-    return {"key": of, "score": most, "max_score": most, "kind": None, "message": "", "line": None, "cases": [], "testset": testset} | changes
+    return {"key": of, "score": most, "max_score": most, "kind": None, "message": "", "line": None, "cases": [], "counters": {}, "testset": testset} | changes
 
 
-def result(**changes):
-    return {"verdicts": [verdict("ch01a_x", **changes), verdict("ch01b_y")]}
+def result(head=(), **changes):
+    verdicts = [verdict("ch01a_x", **changes), verdict("ch01b_y")]
+    score = sum(one["score"] for one in verdicts if isinstance(one["score"], int))
+    whole = {"assignment": "Week 5", "submission": "ann", "submitted": None, "late": None, "status": "graded", "visibility": "visible", "notes": []}
+    return whole | {"score": score, "max_score": 3, "verdicts": verdicts} | dict(head)
 
 
 @pytest.fixture
@@ -107,6 +110,15 @@ def test_reconciliation_names_each_expected_verdict_once(ledger):
         ({"key": "ch09z_q"}, "ch09z_q is no exercise of the assignment"),
         ({"key": "ch01b_y", "max_score": 1, "score": 1, "testset": "1-bb"}, "ch01b_y is there twice"),
         ({"key": None}, "has no key"),
+        ({"line": "7"}, "has no counters or no line"),
+        ({"counters": []}, "has no counters or no line"),
+        ({"cases": None}, "has no list of cases"),
+        ({"cases": [{"name": "n", "passed": 1, "visible": True}]}, "has no list of cases"),
+        ({"head": {"score": 2}}, "its score isn't the sum"),
+        ({"head": {"max_score": 4}}, "its max_score isn't the sum"),
+        ({"head": {"score": "3"}}, "its score is missing or no int"),
+        ({"head": {"notes": None}}, "its notes is missing or no list"),
+        ({"head": {"submission": 5}}, "its submission is missing or no str"),
     ],
 )
 def test_what_is_no_result_is_refused(change, says):
