@@ -27,20 +27,20 @@ def flash_walk(states: Sequence[tuple[float, float]], query_tiles: int, block: i
     for i in range(query_tiles):
         y = top + i * 34
         canvas.box(left - 50, y, 40, 34, "warm" if i == block else "none")
-        canvas.text(left - 30, y + 21, f"Q {i + 1}", "on small mid" if i == block else "dim small mid")
+        canvas.text(left - 30, y + 21, f"Q {i}", "on small mid" if i == block else "dim small mid")
         for j in range(tiles):
             canvas.box(left + j * cell, y, cell, 34, "soft" if i == block else "none")
             if i == block:
                 canvas.text(left + (j + 0.5) * cell, y + 21, f"step {j + 1}", "on small mid")
         canvas.box(left + tiles * cell + 14, y, 40, 34, "warm" if i == block else "none")
-        canvas.text(left + tiles * cell + 34, y + 21, f"O {i + 1}", "on small mid" if i == block else "dim small mid")
+        canvas.text(left + tiles * cell + 34, y + 21, f"O {i}", "on small mid" if i == block else "dim small mid")
     canvas.grid(left, top, tiles, query_tiles, cell, 34)
     bottom = top + query_tiles * 34 + 18
     for row, name in enumerate("ml"):
         canvas.text(left - 30, bottom + 16 * row, name, "ink head mid")
         for j, state in enumerate(states):
             canvas.text(left + (j + 0.5) * cell, bottom + 16 * row, f"{state[row]:.3f}", "ink mid")
-    canvas.text(12, bottom + 42, f"Block {block} keeps Q {block + 1} and walks along the keys; a tile of scores lives for one step.", "ink")
+    canvas.text(12, bottom + 42, f"Block {block} keeps Q {block} and walks along the keys; a tile of scores lives for one step.", "ink")
     told = "; ".join(f"after tile {j + 1}: m {m:.3f}, l {total:.3f}" for j, (m, total) in enumerate(states))
     return canvas.picture(
         f"{title + ': ' if title else ''}{query_tiles} x {tiles} tiles of scores. Block {block} keeps its queries and visits {tiles} tiles of keys. "
@@ -81,7 +81,7 @@ def tile_map(Nq: int, Nk: int, Br: int, Bc: int, title: str = "") -> Picture:
     if min(Nq, Nk, Br, Bc) < 1:
         raise ValueError("tile_map needs queries, keys and tiles of at least 1: pass positive numbers.")
     rows, cols = -(-Nq // Br), -(-Nk // Bc)
-    canvas, cell, left, top = _Canvas(), min(48, 420 // max(rows, cols)), 84, 50
+    canvas, cell, left, top = _Canvas(), min(34, 420 // max(rows, cols)), 84, 50
     count = dict.fromkeys(KINDS, 0)
     if title:
         canvas.text(12, 18, title, "ink head")
