@@ -23,7 +23,7 @@ def grade_class(args: Namespace) -> int:
         submissions, assignment = Path(args.submissions), Path(args.assignment) if args.assignment else None
         work = batch.read_work(assignment, course)
         outcome = batch.grade_class(submissions, out, work, scheduler=args.scheduler, workers=args.workers, progress=Progress())
-        print(f"{len(outcome.redone)} graded now, {len(outcome.plan.work) - len(outcome.redone)} before.", file=sys.stderr)
+        print(f"{len(outcome.redone)} graded now, {outcome.before} before.", file=sys.stderr)
         for student, notes in outcome.notes.items():
             print(f"{student}: {' '.join(notes)}", file=sys.stderr)
         written = write_results(out, outcome.plan, outcome.results, outcome.gaps)

@@ -42,12 +42,13 @@ class Work:
 
 @dataclass(slots=True)
 class Outcome:
-    """A class after a run. `redone`: the students who were graded in this run."""
+    """A class after a run. `redone`: the students who were graded in this run; `before`: how many were graded whole in earlier ones."""
 
     plan: Plan
     results: dict[str, dict[str, Any]]
     gaps: list[Gap]
     redone: list[str] = field(default_factory=list)
+    before: int = 0
     notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -129,7 +130,7 @@ def grade_class(
         results, gaps = ledger.reconcile(plan)
         if stopped:
             gaps.insert(0, Gap("the class", "", stopped))
-        return Outcome(plan, results, gaps, redone, notes)
+        return Outcome(plan, results, gaps, redone, len(handed) - len(missing) - len(broken), notes)
 
 
 def answers_of_class(submissions: Path, assignment: Assignment, course: Course) -> dict[Key, dict[str, bytes]]:

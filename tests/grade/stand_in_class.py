@@ -93,7 +93,7 @@ def totals(outcome):
 def running_scheduler(workers=2, nanny=True, **environment):
     """A scheduler and workers as processes of their own; yields (address, the processes)."""
     with contextlib.ExitStack() as stack:
-        started = []
+        started, quiet = [], ("--no-dashboard", "--dashboard-address", "127.0.0.1:0")  # its port is opened all the same
 
         def start(*words):
             process = subprocess.Popen(
@@ -104,10 +104,10 @@ def running_scheduler(workers=2, nanny=True, **environment):
             started.append(process)
             return process
 
-        first = start("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+        first = start("dask_scheduler", "--host", "127.0.0.1", "--port", "0", *quiet)
         address = next(line.split()[-1] for line in first.stderr if "Scheduler at:" in line)
         for _ in range(workers):
-            start("dask_worker", address, "--nthreads", "1", "--no-dashboard", "--nanny" if nanny else "--no-nanny", "--memory-limit", "0")
+            start("dask_worker", address, "--host", "127.0.0.1", "--nthreads", "1", *quiet, "--nanny" if nanny else "--no-nanny", "--memory-limit", "0")
         yield address, started
 
 
