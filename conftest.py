@@ -5,10 +5,6 @@ import shutil
 import tempfile
 
 
-def pytest_addoption(parser):
-    parser.addoption("--work", metavar="DIR", default=None, help="grade the answers in this folder, too (tests/test_exercises.py)")
-
-
 def pytest_configure(config):
     config.lanewise_work = tempfile.mkdtemp(prefix="lanewise-work-")
     os.environ["LANEWISE_WORK"] = config.lanewise_work

@@ -43,32 +43,31 @@ def student_report(result: dict[str, Any]) -> dict[str, Any]:
 def _student_verdict(verdict: dict[str, Any]) -> dict[str, Any]:
     visible = [case for case in verdict["cases"] if case["visible"]]
     hidden = [case for case in verdict["cases"] if not case["visible"]]
+    about_hidden = _is_about_hidden(verdict)
     return {
         "key": verdict["key"],
         "score": verdict["score"],
         "max_score": verdict["max_score"],
         "kind": verdict["kind"],
-        "message": _student_message(verdict),
-        "line": verdict["line"],
+        "message": HIDDEN.format(kind=verdict["kind"]) if about_hidden else _student_message(verdict),
+        "line": None if about_hidden else verdict["line"],
         "cases": [{"name": case["name"], "passed": case["passed"]} for case in visible],
         "hidden": {"passed": sum(case["passed"] for case in hidden), "of": len(hidden)},
         "counters": {case["name"]: verdict["counters"][case["name"]] for case in visible if case["name"] in verdict["counters"]},
     }
 
 
-def _student_message(verdict: dict[str, Any]) -> str:
-    kind, cases = verdict["kind"], verdict["cases"]
-    if kind is None:
-        return ""
-    if kind == "infrastructure":
-        return NOT_YOURS
-    if kind in ABOUT_THE_TEXT:
-        return verdict["message"]
+def _is_about_hidden(verdict: dict[str, Any]) -> bool:
+    """Whether the verdict speaks of a hidden case, or of no case that is known. The line stays out then, too: a kernel could tell its input by it."""
+    if verdict["kind"] is None or verdict["kind"] == "infrastructure" or verdict["kind"] in ABOUT_THE_TEXT:
+        return False
     told = re.match(r"Case (\d+) \(", verdict["message"])
     number = int(told[1]) if told else 0
-    if 1 <= number <= len(cases) and cases[number - 1]["visible"]:
-        return verdict["message"]
-    return HIDDEN.format(kind=kind)
+    return not (1 <= number <= len(verdict["cases"]) and verdict["cases"][number - 1]["visible"])
+
+
+def _student_message(verdict: dict[str, Any]) -> str:
+    return NOT_YOURS if verdict["kind"] == "infrastructure" else verdict["message"]
 
 
 def to_markdown(report: dict[str, Any]) -> str:

@@ -16,6 +16,7 @@ _TOKENS = re.compile(
 )
 _DIRECTIVE = re.compile(r"^[ \t\f\v]*(?:\#|%:|\?\?=)[ \t\f\v]*(?P<word>\w+)(?P<rest>[^\n]*)", re.MULTILINE)
 _HEADER = re.compile(r"\s*(?:<(?P<angle>[^<>\n]+)>|\"(?P<quoted>[^\"\n]+)\")\s*")
+_NAMES_A_FILE = re.compile(r"[\"/\\:]|\.\s*\.")
 _READS_FILES = re.compile(r"__has_include(?:_next)?|__has_embed")
 
 
@@ -66,6 +67,7 @@ def check_includes(text: str) -> None:
     """
     joined = _join_lines(text)
     code = without_comments(joined)
+    _check_conditions(code)
     for match in _DIRECTIVE.finditer(code):
         line = code.count("\n", 0, match.start()) + 1
         if match["word"] in ("include", "include_next", "import", "embed"):
@@ -78,6 +80,31 @@ def check_includes(text: str) -> None:
     if re.search(r"\.\s*incbin", code):
         line = code.count("\n", 0, code.index("incbin")) + 1
         raise NotGradable("compile-error", f"Line {line}: .incbin reads a file, and a kernel mustn't.", line)
+
+
+def _check_conditions(code: str) -> None:
+    """An #if could ask whether a file exists: `__has_include`, its name pasted together, perhaps by a header's macro. So no condition may hold a file's name.
+
+    Looks through the text's own macros, without expanding them: what a condition names, and what that names, and so on. Raises NotGradable.
+    """
+    directives = list(_DIRECTIVE.finditer(code))
+    macros: dict[str, set[str]] = {}
+    for match in directives:
+        if match["word"] == "define" and (defined := re.match(r"\s*(\w+)(.*)", match["rest"])):
+            macros.setdefault(defined[1], set()).add(defined[2])
+    for match in directives:
+        if match["word"] not in ("if", "elif"):
+            continue
+        texts, seen = [match["rest"]], set()
+        while texts:
+            piece = texts.pop()
+            if _NAMES_A_FILE.search(piece):
+                line = code.count("\n", 0, match.start()) + 1
+                raise NotGradable("compile-error", f"Line {line}: this #if could look for a file, which isn't graded: compare numbers alone, without /.", line)
+            for word in re.findall(r"\w+", piece):
+                if word in macros and word not in seen:
+                    seen.add(word)
+                    texts += macros[word]
 
 
 def _join_lines(text: str) -> str:

@@ -98,3 +98,15 @@ def test_other_files_are_refused_with_their_line_however_they_are_written(text, 
         check_includes(text)
     assert (caught.value.kind, caught.value.line) == ("compile-error", line)
     assert "passwd" not in str(caught.value)
+
+
+@pytest.mark.parametrize("condition", ["N > 4", "N > 4 && defined(FAST)", "defined FAST || __CUDA_ARCH__ >= 900", "(N * 2) % 3 == 1", "WIDE(2) < 5 && 3 > 2"])
+def test_a_condition_on_numbers_is_fine(condition):
+    check_includes(f'#define N 5\n#define WIDE(x) (x + 1)\n#define PATH "a/b"\n#if {condition}\nint a = 1 / 2;\n#elif N\n#endif\n')
+
+
+@pytest.mark.parametrize("condition", ['P(__has_, include)("a")', "P(__has_, include)(<a/b>)", "R", "N / 2", "ONE"])
+def test_a_condition_that_could_look_for_a_file_is_refused(condition):
+    text = f'#define N 5\n#define P(a, b) a##b\n#define T ("a")\n#define R P(__has_, include) T\n#define ONE TWO\n#define TWO ONE R\n#if {condition}\n#endif\n'
+    with pytest.raises(NotGradable, match="Line 7: this #if could look for a file, which isn't graded: compare numbers alone, without /."):
+        check_includes(text)
