@@ -31,5 +31,8 @@ def launch(case: Case, args: list | None = None, *, check: bool = True, schedule
     """Compile and launch `case` with its own arguments or with those given; the arguments stay as they were."""
     given = tuple(args if args is not None else case.args())
     arrays = [a.copy() if isinstance(a, np.ndarray) else a for a in given]
-    report = kernel(case.source, case.entry, case.options).launch(case.grid, case.block, arrays, case.shared_bytes, check=check, schedule=schedule)
+    compiled = kernel(case.source, case.entry, case.options)
+    if case.shared_bytes > 48 * 1024:
+        compiled.max_dynamic_shared_size_bytes = case.shared_bytes
+    report = compiled.launch(case.grid, case.block, arrays, case.shared_bytes, check=check, schedule=schedule)
     return Run(report, tuple(arrays[k] for k in case.outputs), given)
