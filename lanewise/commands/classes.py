@@ -21,6 +21,8 @@ def grade_class(args: Namespace) -> int:
     try:
         course, out = find_course(), Path(args.out)
         submissions, assignment = Path(args.submissions), Path(args.assignment) if args.assignment else None
+        if args.workers is not None and args.workers < 1:
+            raise CourseError(f"--workers {args.workers}: at least one must work.")
         work = batch.read_work(assignment, course)
         outcome = batch.grade_class(submissions, out, work, scheduler=args.scheduler, workers=args.workers, progress=Progress())
         print(f"{len(outcome.redone)} graded now, {outcome.before} before.", file=sys.stderr)

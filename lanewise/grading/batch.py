@@ -20,7 +20,7 @@ from lanewise.grading.handed_in import HandedIn, Submission, find_submissions, r
 from lanewise.grading.ledger import INFRASTRUCTURE, ClassLedger, Expected, Gap, NotAResult, Plan, checked, work_hash
 from lanewise.grading.pump import PumpStopped, connect, pump
 from lanewise.grading.verdict import clean_text
-from lanewise.names import Course, Key
+from lanewise.names import Course, CourseError, Key
 
 HEAVY_NOTEBOOK = 1 << 20  # bytes
 SECONDS_A_SUBMISSION = 60
@@ -80,6 +80,8 @@ def grade_class(
 
     Raises CourseError where nothing can be graded or written. A scheduler that goes away, or a submission without a result, is in `gaps`.
     """
+    if out.resolve().is_relative_to(submissions.resolve()):
+        raise CourseError(f"{out} lies in {submissions} and would be taken for a student: give an --out elsewhere.")
     handed = find_submissions(submissions)
     ledger = ClassLedger(out)
     with ledger.locked():

@@ -3,11 +3,13 @@
 import json
 import os
 import time
+from dataclasses import replace
 
 import pytest
 from stand_in_class import Class, running_scheduler, totals
 
 from lanewise.grading import batch, pump
+from lanewise.grading.batch import grade_class
 from lanewise.grading.ledger import ClassLedger
 from lanewise.names import CourseError
 
@@ -111,6 +113,28 @@ def test_a_full_disk_stops_the_class_and_the_rest_goes_on_later(tmp_path, schedu
     monkeypatch.undo()
     outcome = a_class.grade(scheduler=scheduler)
     assert sorted(outcome.redone) == sorted({f"s{n}" for n in range(6)} - set(kept)) and outcome.gaps == []
+
+
+def test_two_drivers_at_once_are_one(tmp_path):
+    a_class = Class(tmp_path, {"ann": "right"})
+    with ClassLedger(a_class.out).locked(), pytest.raises(CourseError, match="Another grade-class is writing to"):
+        a_class.grade(workers=1)
+    assert a_class.graded == 0
+
+
+def test_results_among_the_submissions_are_refused(tmp_path):
+    a_class = Class(tmp_path, {"ann": "right"})
+    a_class.out = a_class.folder / "results"
+    with pytest.raises(CourseError, match="would be taken for a student: give an --out elsewhere"):
+        a_class.grade(workers=1)
+
+
+def test_another_assignment_is_other_work(tmp_path, scheduler):
+    a_class = Class(tmp_path, {"ann": "right"})
+    a_class.grade(scheduler=scheduler)
+    for changed in (replace(a_class.work, files={"w.toml": "x = 1", "w.seed": "1"}), replace(a_class.work, files={"w.toml": "x = 1", "w.seed": "2"})):
+        assert grade_class(a_class.folder, a_class.out, changed, scheduler=scheduler).redone == ["ann"]
+    assert len({entry["work"] for entry in ClassLedger(a_class.out).attempts()}) == 3
 
 
 def test_no_scheduler_is_one_sentence(tmp_path, monkeypatch):

@@ -70,6 +70,11 @@ def test_results_are_exported_in_every_form(graded, capsys, tmp_path):
         name = "report" if form == "json" else form
         assert main(["export", str(results), "--format", name, "--out", str(tmp_path / form)]) == 0
         assert len(list((tmp_path / form).iterdir())) == 4
+    seeds = {str(verdict["seed"]) for path in (results / "verdicts").iterdir() for verdict in json.loads(path.read_text())["result"]["verdicts"]}
+    assert len(seeds) == 1 and "None" not in seeds  # the teacher's files have it; what is handed back has not
+    for path in [*tmp_path.rglob("*.*"), *(results / "reports").iterdir()]:
+        text = path.read_text(encoding="utf-8")
+        assert not any(seed in text for seed in seeds) and SECRET not in text and str(results) not in text, path.name
 
 
 @pytest.mark.slow

@@ -147,16 +147,17 @@ def test_the_hash_of_the_work_tells_what_was_graded():
 # -- the disk ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_full_disk_leaves_what_was_there_and_says_so(ledger, monkeypatch):
+@pytest.mark.parametrize("error, call", [(errno.ENOSPC, "fsync"), (errno.EDQUOT, "fsync"), (errno.EROFS, "open"), (errno.EACCES, "open"), (errno.EIO, "fsync")])
+def test_a_disk_that_takes_nothing_keeps_what_was_there_and_is_said(ledger, monkeypatch, error, call):
     ledger.keep("ann", "w1", result(), 1.0)
 
-    def full(handle):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    def refuse(*given, **more):
+        raise OSError(error, os.strerror(error))
 
-    monkeypatch.setattr(ledgers.os, "fsync", full)
-    with pytest.raises(CourseError, match="Can't write .*No space left on device.*: make room .*no verdict is lost"):
+    monkeypatch.setattr(ledgers.os, call, refuse)
+    with pytest.raises(CourseError, match=f"Can't write .*{os.strerror(error)}.*: make room .*no verdict is lost"):
         write_durably(ledger.verdict_path("ann"), "new")
-    with pytest.raises(CourseError, match="No space left on device"):
+    with pytest.raises(CourseError, match=os.strerror(error)):
         ledger.attempt("bob", "w2", "graded")
     monkeypatch.undo()
     assert ledger.result("ann", "w1", EXERCISES) == result()
