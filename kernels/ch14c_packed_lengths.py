@@ -80,7 +80,7 @@ exercise = Exercise(
         Case("2 heads, causal", data((3, 7), (3, 7), 2, 1), launch),
         Case("one sequence is empty", data((4, 0, 17), (4, 0, 17), 1), launch),
         Case("more keys than queries, causal", data((1, 3), (33, 9), 1, 1), launch),
-        Case("another shape", data((18, 1, 6), (20, 2, 3), 2, 1), launch, visible=False),
+        Case("another shape", data((18, 1), (20, 2), 2, 1), launch, visible=False),
     ),
     hints=(
         "blockIdx.z is the sequence; cu_q tells where its queries begin, and where the next one's do. Rows lie heads * 32 floats apart.",

@@ -44,7 +44,7 @@ exercise = Exercise(
     cases=(
         Case("2 heads of 40, 3 blocks", data(2, 40, 3), launch),
         Case("one head, one query", data(1, 1, 1), launch),
-        Case("3 heads of 9, one block", data(3, 9, 1), launch),
+        Case("2 heads of 9, one block", data(2, 9, 1), launch),
         Case("more blocks than items", data(1, 35, 5), launch),
         Case("another shape", data(1, 33, 2), launch, visible=False),
     ),

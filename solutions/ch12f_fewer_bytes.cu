@@ -21,6 +21,7 @@ extern "C" __global__ void fewer_bytes(const float* Q, const float* K,
     //@end
     constexpr int rows = Br / 2;            // of a warp
     constexpr int needed = Br * d + Bc * (d + 1) + Bc * d + Br * Bc;
+    // The compiler refuses sizes that don't fit.
     static_assert(needed <= 2048, "the four tiles must fit into 2048 floats");
 
     __shared__ float room[2048];            // 8 KB
