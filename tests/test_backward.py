@@ -9,6 +9,8 @@ from lanewise import simt
 from lanewise.exercise import load
 from lanewise.names import find_course
 
+pytestmark = pytest.mark.slow  # seconds for all of them together
+
 COURSE = find_course()
 # Example or exercise → the arrays of its data that a finite difference may nudge, with the gradient its reference gives.
 REFERENCES = {

@@ -7,6 +7,8 @@ import pytest
 
 from lanewise import simt
 
+pytestmark = pytest.mark.slow  # seconds for all of them together
+
 LOG2_ERROR = 2e-6  # of LSE: ex2.approx has 2 units in the last place
 
 

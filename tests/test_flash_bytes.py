@@ -9,6 +9,8 @@ from lanewise import simt
 from lanewise.exercise import ceil_div
 from lanewise.listing import source
 
+pytestmark = pytest.mark.slow  # seconds for all of them together
+
 SECTOR = 32
 
 

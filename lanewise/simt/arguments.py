@@ -83,8 +83,8 @@ def host_array(arg: Any) -> Any:
 
 
 def is_array(arg: Any) -> bool:
-    """NumPy, CuPy and twin arrays; a NumPy scalar is none."""
-    return not isinstance(arg, np.generic) and all(hasattr(arg, name) for name in ("dtype", "shape", "strides", "flags"))
+    """NumPy, CuPy and twin arrays; a NumPy scalar is none, nor is a class."""
+    return not isinstance(arg, np.generic | type) and all(hasattr(arg, name) for name in ("dtype", "shape", "strides", "flags"))
 
 
 def _slots(layouts: Sequence[Layout] | None, parameters: list[Parameter] | None) -> list[_Slot] | None:

@@ -141,6 +141,7 @@ def test_a_fault_in_the_traced_launch_leaves_the_message_as_it_was():
     assert verdict.kind == "wrong-values" and "key tile" not in verdict.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", TRACED, ids=str)
 def test_the_course_kernels_tell_the_states_of_their_references(key):
     """The states that a learner's kernel is held against are those of the solution and of the worked kernel."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lanewise.simt import nvrtc, signature
@@ -261,6 +261,7 @@ anything = st.one_of(
 
 
 @given(st.sampled_from(["float* x", "int n", "float f", "double d", "bool b", "half h", "float4 v", "Thing t", "void* p", "long long l"]), anything)
+@example("float* x", np.float64)
 def test_whatever_comes_gets_a_sentence_or_is_bound(parameter: str, arg: Any) -> None:
     found, bound = check("k", None, signature.parse(f"__global__ void k({parameter}) {{}}")["k"], [arg])
     assert all(f.message.startswith(parameter.split()[-1] + " (") and f.message.endswith(".") for f in found)

@@ -30,7 +30,9 @@ def test_the_ptx_is_for_the_same_target_and_marked_approximate() -> None:
     assert ".target sm_80" in clang.compile(ADD, "sm_90a", ("-arch=sm_80",)).ptx
 
 
-@pytest.mark.parametrize("file", KERNELS, ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    "file", [pytest.param(file, id=file.stem, marks=[pytest.mark.slow] if int(file.stem[2:4]) >= 9 else []) for file in KERNELS]
+)
 def test_every_kernel_of_the_project_compiles_and_is_read(file: Path) -> None:
     if any(header in file.read_text() for header in ("<mma.h", "<cooperative_groups.h", "<cuda_pipeline.h")):
         assert "not part of the clang front end" in str(refused(file.read_text()))

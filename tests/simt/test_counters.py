@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -56,7 +57,12 @@ def test_the_readings_are_there() -> None:
         assert missing == [], f"{name}: no reading of {missing}"
 
 
-@pytest.mark.parametrize("case", [case for case in MEASURED if known(case.name) is None], ids=lambda case: case.name)
+def marks(name: str) -> list:
+    chapter = re.match(r"course\.ch(\d+)", name)
+    return [pytest.mark.slow] if chapter and int(chapter[1]) >= 9 else []
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name, marks=marks(case.name)) for case in MEASURED if known(case.name) is None])
 def test_counters_equal_nsight_compute(case: Case) -> None:
     assert unequal(case) == []
 
