@@ -1,5 +1,6 @@
 """docs/teach-with-this.md, done as a reader does it: every command, every number of its table."""
 
+import csv
 import json
 import os
 import re
@@ -39,6 +40,13 @@ def test_the_page_says_what_comes_out(folder, student, points, most, says):
     assert set(kinds) == set(re.findall(r"[a-z-]+", says))
     assert f"**{points} of {most} points**" in (folder / f"{student}.md").read_text()
     assert all(str(verdict["seed"]) not in (folder / f"{student}.md").read_text() for verdict in result["verdicts"])
+
+
+def test_the_class_has_the_same_points(folder):
+    rows = {row["student"]: (row["status"], row["score"], row["max_score"]) for row in csv.DictReader((folder / "results" / "results.csv").open())}
+    assert rows == {student: ("graded", points, most) for student, points, most, _ in TABLE}
+    grades = {row["student_id"]: row["score"] for row in csv.DictReader((folder / "grades.csv").open())}
+    assert grades == {student: points for student, points, _, _ in TABLE}
 
 
 def test_the_table_has_all_three():
