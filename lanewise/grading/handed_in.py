@@ -24,6 +24,8 @@ TAKEN = {".cu": LARGEST + 1, ".ipynb": LARGEST_NOTEBOOK}  # suffix → bytes rea
 MOST_FILES = 500
 MOST_BYTES = 320 << 20  # of one student, so that a class never fills the memory
 LONGEST_DIRECTORY = 4 << 20  # bytes of a zip's list of members, about 50,000 of them
+MOST_NOTES = 20
+DEEPEST = 20  # folders within folders
 LONGEST_NAME = 140  # characters
 SHOWN = 3  # names in a sentence
 
@@ -80,26 +82,40 @@ def read(handed: HandedIn) -> Submission:
     files: dict[str, bytes] = {}
     try:
         members = _of_zip(handed.path, notes) if handed.path.suffix.lower() == ".zip" and handed.path.is_file() else _of_folder(handed.path, notes)
-        for name, content in members:
-            if name in files:
-                notes.append(f"{name} is there twice; the last one counts.")
-            files[name] = content
-            if len(files) > MOST_FILES or sum(map(len, files.values())) > MOST_BYTES:
-                del files[name]
+        taken = 0
+        for number, (name, content, limit) in enumerate(members, 1):
+            taken += len(content)
+            if number > MOST_FILES or taken > MOST_BYTES:
                 notes.append(f"{name} and what follows it was left out: {MOST_FILES} files and {MOST_BYTES >> 20} MB are the most.")
                 break
+            if name in files:
+                notes.append(f"{name} is there twice; the last one counts.")
+            if len(content) > limit and name.lower().endswith(".ipynb"):
+                notes.append(f"{name} has more than {limit >> 20} MB and was left out: clear its outputs and hand it in again.")
+            else:
+                files[name] = content[:limit]  # a .cu that is too long gets the grader's own sentence
     except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, ValueError, struct.error) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else clean_text(str(error), 200) or type(error).__name__
-        return Submission(handed.student, {}, tuple(notes), f"{_shown(handed.path.name)} can't be read ({why}): ask for it again, or unpack it yourself.")
-    return Submission(handed.student, _without_wrapping_folder(dict(sorted(files.items()))), tuple(notes))
+        return Submission(handed.student, {}, _few(notes), f"{_shown(handed.path.name)} can't be read ({why}): ask for it again, or unpack it yourself.")
+    for name in [name for name in files if any(str(parent) in files for parent in PurePosixPath(name).parents)]:
+        del files[name]
+        notes.append(f"{name} lies in what is a file and was left out.")
+    return Submission(handed.student, _without_wrapping_folder(dict(sorted(files.items()))), _few(notes))
 
 
-def _of_folder(folder: Path, notes: list[str]) -> Iterator[tuple[str, bytes]]:
+def _few(notes: list[str]) -> tuple[str, ...]:
+    return tuple(notes) if len(notes) <= MOST_NOTES else (*notes[:MOST_NOTES], f"There are {len(notes) - MOST_NOTES} more notes.")
+
+
+def _of_folder(folder: Path, notes: list[str]) -> Iterator[tuple[str, bytes, int]]:
     def refuse(error: OSError) -> None:
         raise error
 
     for here, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = sorted(name for name in folders if not _is_hidden(name) and not _is_link(Path(here, name), notes, folder))
+        if folders and len(Path(here).relative_to(folder).parts) >= DEEPEST:
+            notes.append(f"{_shown(folders[0])} lies more than {DEEPEST} folders deep and was left out.")
+            folders.clear()
         for name in sorted(names):
             path = Path(here, name)
             shown = path.relative_to(folder).as_posix()
@@ -111,10 +127,10 @@ def _of_folder(folder: Path, notes: list[str]) -> Iterator[tuple[str, bytes]]:
                 if not stat.S_ISREG(os.fstat(handle).st_mode):
                     notes.append(f"{_shown(shown)} is no ordinary file and was left out.")
                     continue
-                yield from _cut(_shown(shown), file.read(limit + 1), limit, notes)
+                yield _shown(shown), file.read(limit + 1), limit
 
 
-def _of_zip(path: Path, notes: list[str]) -> Iterator[tuple[str, bytes]]:
+def _of_zip(path: Path, notes: list[str]) -> Iterator[tuple[str, bytes, int]]:
     with path.open("rb") as file:
         _check_directory(file.seek(0, os.SEEK_END), file)
         with zipfile.ZipFile(file) as archive:
@@ -127,7 +143,7 @@ def _of_zip(path: Path, notes: list[str]) -> Iterator[tuple[str, bytes]]:
                     notes.append(f"{_shown(name)} is a link and was left out.")
                     continue
                 with archive.open(member) as content:
-                    yield from _cut(_shown(name), content.read(limit + 1), limit, notes)
+                    yield _shown(name), content.read(limit + 1), limit
 
 
 def _check_directory(size: int, file) -> None:
@@ -164,13 +180,6 @@ def _is_safe(name: str, notes: list[str]) -> bool:
         notes.append(f"{_shown(name)} leads elsewhere, or is no name for a file, and was left out.")
         return False
     return True
-
-
-def _cut(name: str, content: bytes, limit: int, notes: list[str]) -> Iterator[tuple[str, bytes]]:
-    if len(content) > limit and limit > LARGEST + 1:
-        notes.append(f"{name} has more than {limit >> 20} MB and was left out: clear its outputs and hand it in again.")
-    else:
-        yield name, content[:limit]  # a .cu that is too long gets the grader's own sentence
 
 
 def _without_wrapping_folder(files: dict[str, bytes]) -> dict[str, bytes]:

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import time
 import unicodedata
 import zipfile
 
@@ -139,6 +140,52 @@ def test_a_name_twice_in_an_archive_is_noted(tmp_path):
         archive(tmp_path / "ann.zip", [("ch01a.cu", b"1"), ("ch01a.cu", b"2")])
     submission = only(tmp_path)
     assert (submission.files, submission.notes) == ({"ch01a.cu": b"2"}, ("ch01a.cu is there twice; the last one counts.",))
+
+
+def test_a_thousand_bombs_of_one_name_cost_no_more_than_the_limit(tmp_path, monkeypatch):
+    monkeypatch.setitem(handed_in.TAKEN, ".ipynb", 1 << 20)
+    monkeypatch.setattr(handed_in, "MOST_BYTES", 10 << 20)
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        archive(tmp_path / "ann.zip", [("a.ipynb", b" " * (3 << 20))] * 60)
+    began = time.process_time()
+    submission = only(tmp_path)
+    assert submission.files == {} and submission.notes[-1].startswith("a.ipynb and what follows it was left out: 500 files and 10 MB are the most.")
+    assert time.process_time() - began < 1
+
+
+def test_notes_are_few(tmp_path):
+    archive(tmp_path / "ann.zip", [(f"../{n}.cu", b"x") for n in range(300)])
+    notes = only(tmp_path).notes
+    assert len(notes) == 21 and notes[-1] == "There are 280 more notes."
+
+
+def test_a_file_in_a_file_is_left_out(tmp_path):
+    archive(tmp_path / "ann.zip", [("a/ch01a.cu", b"x"), ("a/ch01a.cu/b/ch02a.cu", b"y"), ("b.cu", b"z")])
+    submission = only(tmp_path)
+    assert submission.files == {"a/ch01a.cu": b"x", "b.cu": b"z"}
+    assert submission.notes == ("a/ch01a.cu/b/ch02a.cu lies in what is a file and was left out.",)
+
+
+def test_folders_a_thousand_deep_end_nothing(tmp_path, monkeypatch):
+    (tmp_path / "ann").mkdir()
+    (tmp_path / "ann" / "ch01a.cu").write_bytes(b"x")
+    monkeypatch.chdir(tmp_path / "ann")
+    for _ in range(1500):
+        os.mkdir("d")
+        os.chdir("d")
+    submission = only(tmp_path)
+    for _ in range(1500):
+        os.chdir("..")
+        os.rmdir("d")
+    assert (submission.files, submission.notes) == ({"ch01a.cu": b"x"}, ("d lies more than 20 folders deep and was left out.",))
+
+
+@pytest.mark.parametrize("name", ["a\nb", "\x1b[31mred", "\u202ecod", "=1+1", "\udcff", "-rf", "%s{0}", "x" * 250, "…", "a b", "'; DROP TABLE"])
+def test_any_name_of_a_student_is_printable(tmp_path, name):
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "ch01a.cu").write_bytes(b"x")
+    (one,) = find_submissions(tmp_path)
+    assert one.student.isprintable() and len(one.student) <= 140 and read(one).files == {"ch01a.cu": b"x"}
 
 
 def encrypted(path):
