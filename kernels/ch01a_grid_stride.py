@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch
+from lanewise.exercise import Case, Exercise, Launch, lengths
 
 
 def data(n):
@@ -25,6 +25,7 @@ exercise = Exercise(
         Case("more blocks than needed", data(100), Launch(4, 256, "x y n")),
         Case("another length", data(1535), launch, visible=False),
     ),
+    variation=lambda rng: [Case(f"n = {n}", data(n), launch) for (n,) in lengths(rng, 256)],
     hints=(
         "With 3 blocks of 256, thread 5 owns element 5. Who owns element 768 + 5? Let the same thread go there next.",
         "A loop: start at i, go on while below n, step by gridDim.x * blockDim.x, the number of threads in the grid.",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Case, Exercise, Launch, ceil_div, lengths
 
 
 def data(n, alpha):
@@ -29,6 +29,7 @@ exercise = Exercise(
         Case("one more than a block", data(129, 3.0), launch),
         Case("alpha = 0", data(300, 0.0), launch, visible=False),
     ),
+    variation=lambda rng: [Case(f"n = {n}", data(n, float(rng.uniform(-3, 3))), launch) for (n,) in lengths(rng, 128)],
     hints=(
         "Elements are numbered 0 .. n - 1. Which of the numbers that pass the guard is not among them?",
         "The last element is n - 1, so the guard has to be `i < n`.",

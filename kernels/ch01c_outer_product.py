@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Case, Exercise, Launch, ceil_div, lengths
 
 
 def data(height, width):
@@ -31,6 +31,7 @@ exercise = Exercise(
         Case("one row and column too many", data(9, 33), launch),
         Case("another shape", data(31, 65), launch, visible=False),
     ),
+    variation=lambda rng: [Case(f"shape {s}", data(*s), launch) for s in lengths(rng, 8, 32)],
     hints=(
         "x runs along a row, so .x gives the column and .y gives the row; each is `block * threads in a block + thread`, as in one dimension.",
         "Guard with `col < width && row < height`, and write to `out[row * width + col]`: there are `width` elements before each next row.",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import AtLeast, Budget, Case, Exercise, Launch, ceil_div
+from lanewise.exercise import AtLeast, Budget, Case, Exercise, Launch, ceil_div, lengths
 
 
 def data(n):
@@ -34,6 +34,7 @@ exercise = Exercise(
         active_lane_ratio=AtLeast(0.95),
     ),
     budget_share=1.0,
+    variation=lambda rng: [Case(f"n = {n}", data(n), launch) for (n,) in lengths(rng, 256)],
     hints=(
         "A block of 256 elements has 128 even and 128 odd ones, and 8 warps. Threads 0-127 are warps 0-3: which elements should they take?",
         "Let `odd` be t >= 128; then both halves count t % 128 = 0 .. 127, and the element is first + 2 * (t % 128), plus 1 in the odd half.",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, lengths
 
 
 def data(n, limit, low=-1.0, high=1.0):
@@ -41,6 +41,7 @@ exercise = Exercise(
         global_load_requests=32,
         global_store_requests=32,
     ),
+    variation=lambda rng: [Case(f"n = {n}", data(n, 0.25), launch) for (n,) in lengths(rng, 256)],
     hints=(
         "Every lane, also one past the end, has to reach `__ballot_sync(0xffffffffu, answer)`. What should a lane past the end answer?",
         "`const bool above = i < n && x[i] > limit;` then the ballot of `above`, then `__popc` of the word that comes back.",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Case, Exercise, Launch, ceil_div, lengths
 
 
 def data(n, low=-1.0, high=1.0):
@@ -33,6 +33,7 @@ exercise = Exercise(
         Case("one more than a warp", data(33), launch),
         Case("another length", data(77), launch, visible=False),
     ),
+    variation=lambda rng: [Case(f"n = {n}", data(n), launch) for (n,) in lengths(rng, 128)],
     hints=(
         "The mask 0xffffffff says: all 32 lanes come to this very line. Which lanes come to the first ballot, which to the second?",
         "Ask first, for all lanes: `const bool positive = i < n && x[i] > 0.0f;`, then vote on that outside every `if`. The other kind is `~votes`.",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, lengths
 
 
 def data(n):
@@ -26,6 +26,7 @@ exercise = Exercise(
     ),
     budget=Budget("2 full blocks", "1024 floats are 128 sectors, and each is wanted once", global_load_sectors=128, global_store_sectors=128),
     budget_share=1.0,
+    variation=lambda rng: [Case(f"n = {n}", data(n), launch) for (n,) in lengths(rng, 512)],
     hints=(
         "Don't follow one thread through its loop. Stop at k = 0 and look along the warp: lane 0 reads first + 0, lane 1 first + 4, lane 2 first + 8.",
         "Let t run along the elements, and k from one group of 128 to the next: `first + k * 128 + t`.",

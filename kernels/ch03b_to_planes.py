@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, lengths
 
 
 def data(n):
@@ -31,6 +31,7 @@ exercise = Exercise(
         global_load_sectors=16 * 16,
         global_store_sectors=16 * 16,
     ),
+    variation=lambda rng: [Case(f"n = {n}", data(n), launch) for (n,) in lengths(rng, 128)],
     hints=(
         "A particle is 16 bytes, aligned to 16 bytes: one load can fetch all of it. In which plane, and where in it, goes its y?",
         "`const float4 p = ((const float4*)particle)[i];` then `plane[0 * n + i] = p.x;` and so on, for y, z and w.",

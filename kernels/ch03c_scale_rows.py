@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, lengths
 
 
 def data(rows, cols):
@@ -36,6 +36,7 @@ exercise = Exercise(
         Budget("8 rows of 64", "512 floats are 128 float4, 4 requests of 32", global_load_requests=4, global_store_requests=4),
         Budget("33 rows of 35", "1155 floats are 288 float4, 9 requests, and 3 floats, 3 more at most", global_load_requests=12, global_store_requests=12),
     ),
+    variation=lambda rng: [Case(f"shape {s}", data(*s), launch) for s in lengths(rng, 8, 64)],
     hints=(
         "A float4 must begin at a multiple of 4 floats. Row 1 of a matrix with 35 columns begins at float 35. But does this kernel care where rows begin?",
         "Take the matrix for one array of n = rows * cols floats: thread q has floats 4 q .. 4 q + 3, as a float4 if all are below n, one by one if not.",

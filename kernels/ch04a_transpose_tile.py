@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, lengths
 
 
 def data(height, width):
@@ -40,6 +40,7 @@ exercise = Exercise(
         shared_load_wavefronts=12 * 32,
         shared_store_wavefronts=12 * 32,
     ),
+    variation=lambda rng: [Case(f"shape {s}", data(*s), launch) for s in lengths(rng, 32, 32)],
     hints=(
         "8 warps, 32 rows: let a thread loop over r = y, y + 8, y + 16, y + 24. The lanes (x) must run along a row both of `in` and of `out`.",
         "Write `out[(left + r) * height + top + x] = tile[x][r]` where left + r < width and top + x < height; give the tile rows of 33 floats.",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, lengths
 
 
 def data(rows):
@@ -35,6 +35,7 @@ exercise = Exercise(
         shared_store_wavefronts=192 * 4,
     ),
     budget_share=1.0,
+    variation=lambda rng: [Case(f"n = {n}", data(n), launch) for (n,) in lengths(rng, 192)],
     hints=(
         "Eight lanes are served together, in eight different rows. Each needs its float4 in another group of four banks: let the slot depend on the row.",
         "`q ^ (row % 8)` differs for 8 neighbouring rows, and stays within 0 .. 15. Use it where the copy writes, and with t for row where the sum reads.",

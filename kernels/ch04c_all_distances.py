@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Case, Exercise, Launch, ceil_div, lengths
 
 
 def data(n):
@@ -29,6 +29,7 @@ exercise = Exercise(
         Case("n = 300", data(300), launch),
         Case("another length", data(500), launch, visible=False),
     ),
+    variation=lambda rng: [Case(f"n = {n}", data(n), launch) for (n,) in lengths(rng, 128)],
     hints=(
         "A fast warp may be in the next round while a slow one still reads this round's tile. What does the fast one do first in its next round?",
         "Nobody may refill tile[] before everybody has read it: a second `__syncthreads()` at the end of the loop's body.",

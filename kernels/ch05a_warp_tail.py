@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, lengths
 
 
 def data(n):
@@ -30,6 +30,7 @@ exercise = Exercise(
         Case("another length", data(700), launch, visible=False),
     ),
     budget=Budget("four blocks", "one barrier after filling and one after each of the levels 128 and 64; the rest is a matter of one warp", barriers=4 * 3),
+    variation=lambda rng: [Case(f"n = {n}", data(n), launch) for (n,) in lengths(rng, 256)],
     hints=(
         "In each line all 32 lanes read and write: lane 16 changes s[16] in the very line in which lane 0 reads it. Which lanes still have to add, and what "
         "must have happened before they read?",

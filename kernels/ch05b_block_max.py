@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch
+from lanewise.exercise import Budget, Case, Exercise, Launch, hard_rows, lengths
 
 
 def data(rows, cols, shape=lambda x: x):
@@ -37,6 +37,7 @@ exercise = Exercise(
         Case("another shape", data(2, 333, lambda x: -np.sort(x, axis=1)), launch, visible=False),
     ),
     budget=Budget("3 rows of 512", "three moments in a row: maxima stored, maxima read, sums stored", barriers=3 * 3),
+    variation=lambda rng: [Case(f"n = {n}", data(5, n, hard_rows(rng)), launch) for (n,) in lengths(rng, 256)],
     hints=(
         "Twice the same three steps: shuffles inside the warp, lane 0 stores its warp's result, a barrier. After the first time every thread reads all 8 "
         "maxima, and nobody may store sums over them too early.",

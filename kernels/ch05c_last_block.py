@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, lengths
 
 
 def data(n):
@@ -38,6 +38,7 @@ exercise = Exercise(
         Case("another length", data(1500), launch, visible=False),
     ),
     budget=Budget("8 full blocks", "each block takes one number (the last may use two more), and waits for its warps twice", atomics=8 + 2, barriers=2 * 8),
+    variation=lambda rng: [Case(f"n = {n}", data(n), launch) for (n,) in lengths(rng, 256)],
     hints=(
         "Blocks finish in any order, so ask a counter: atomicAdd returns what was there before, and only one block gets grid - 1. The part must be visible "
         "before the number is taken: `__threadfence()`.",

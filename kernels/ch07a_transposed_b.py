@@ -39,6 +39,7 @@ exercise = Exercise(
             shared_store_wavefronts=4 * 32 * 2,
         ),
     ),
+    variation=lambda rng: [Case("three unequal sides", data(*(32 * int(k) for k in rng.permutation((1, 2, 3)))), launch)],
     hints=(
         "The lanes of a warp have different x. Which row of B does x stand for in the product, and which address do neighbouring lanes need in the load?",
         "Fill `b[y][x]` from row left + y of B, column start + x; add `a[y][k] * b[x][k]`. Column k of b is read by 32 lanes at once: give its rows 33 floats.",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, lengths
 
 
 def data(rows, cols, inner):
@@ -41,6 +41,7 @@ exercise = Exercise(
         Case("another shape", data(20, 13, 37), launch, visible=False),
     ),
     budget=Budget("full tiles: 32 x 48, inner 32", "6 blocks, 2 steps, two tiles of 32 sectors each", global_load_sectors=6 * 2 * 2 * 32),
+    variation=lambda rng: [Case(f"shape {s}", data(*s), launch) for s in lengths(rng, 16, 16, 16)],
     hints=(
         "A thread past the last column of C has nothing to write. But who fills its place in the tile of A, which other threads read?",
         "Let every thread stay to the end. Store 0.0f where the tile hangs over A or B: a product with 0 changes no sum. Guard the store to C, not the loop.",

@@ -36,6 +36,7 @@ exercise = Exercise(
         Budget("64 x 64, inner 64", "two barriers a step, 4 blocks of 2 steps", barriers=4 * 2 * 2),
     ),
     budget_share=1.0,
+    variation=lambda rng: [Case("three unequal sides", data(*(32 * int(k) for k in rng.permutation((1, 2, 3)))), launch)],
     hints=(
         (
             "The loop over `piece` fetches the same tile of B four times. Which loop must go inside which, so that "

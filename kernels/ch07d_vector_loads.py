@@ -36,6 +36,7 @@ exercise = Exercise(
         Budget("64 x 64, inner 64", "the bytes stay: 4 blocks, 2 steps, two tiles of 128 sectors each", global_load_sectors=4 * 2 * 2 * 128),
     ),
     budget_share=1.0,
+    variation=lambda rng: [Case("three unequal sides", data(*(32 * int(k) for k in rng.permutation((1, 2, 3)))), launch)],
     hints=(
         "A tile has 256 float4, a block 256 threads. Thread t takes float4 number q = t % 8 of row r = t / 8. Where does it lie in A, counted in floats?",
         (

@@ -34,6 +34,7 @@ exercise = Exercise(
         Budget("one block, inner 32", "2 steps, 8 warps, 16 k: one float4 of a, one of b", shared_load_requests=2 * 8 * 16 * 2),
         Budget("one block, inner 32", "8 warps, four rows", global_store_requests=8 * 4),
     ),
+    variation=lambda rng: [Case("unequal sides", data(*(64 * int(k) for k in rng.permutation((1, 2))), 16 * int(rng.integers(1, 4))), launch)],
     hints=(
         (
             "Column k of A's piece is row k of a. Which four floats of it belong to your rows, which four of b's "

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, lengths
 
 
 def data(rows, cols, inner):
@@ -33,6 +33,7 @@ exercise = Exercise(
         Case("another shape", data(30, 67, 17), launch, visible=False),
     ),
     budget=Budget("one full block, inner 16", "8 warps, 2 steps of 8 k, at most 8 floats a lane for 16 products", shared_load_requests=8 * 2 * 8 * 8),
+    variation=lambda rng: [Case(f"shape {s}", data(*s), launch) for s in lengths(rng, 64, 64, 16)],
     hints=(
         (
             "Look at cols = 7 and the thread with x = 4: its columns are 4, 5, 6 and 7. What does the guard know "

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, lengths
 
 
 def data(heads, Nq, Nk):
@@ -39,6 +39,7 @@ exercise = Exercise(
         shared_load_wavefronts=8 * 8 * 16 * (4 + 2),
     ),
     budget_share=1.0,
+    variation=lambda rng: [Case(f"shape {s}", data(2, *s), launch) for s in lengths(rng, 8, 32)],
     hints=(
         "Number the block's 256 threads with t. Float4 k of a tile belongs to its row k / 16, column k % 16, and the tile's rows lie one behind another in K.",
         "`Ks[k / 16][k % 16] = K[k]` for k = t, t + 256 while that key exists; `Qs[t / 16][t % 16] = Q[t]` for t < 128 while that query exists; a barrier; "

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Case, Exercise, Launch, ceil_div, hard_rows, lengths
 
 
 def data(rows, keys, shape=lambda x: x):
@@ -43,6 +43,7 @@ exercise = Exercise(
         Case("one short of a warp", data(2, 31), launch),
         Case("another shape", data(6, 70, lambda x: 150.0 + 30.0 * x), launch, visible=False),
     ),
+    variation=lambda rng: [Case(f"n = {n}", data(5, n, hard_rows(rng)), launch) for (n,) in lengths(rng, 32)],
     hints=(
         "float32 ends at about exp(88.7), and below exp(-103) it is 0. But exp(s - c) / the sum of exp(s - c) is the same for every c: choose c so that "
         "nothing overflows, and not all terms are 0.",

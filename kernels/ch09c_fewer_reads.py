@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, lengths
 
 
 def data(heads, Nq, Nk):
@@ -41,6 +41,7 @@ exercise = Exercise(
         flops=2 * 2 * 8 * 64 * 64,
     ),
     budget_share=1.0,
+    variation=lambda rng: [Case(f"shape {s}", data(2, *s), launch) for s in lengths(rng, 4, 32)],
     hints=(
         "Each of the four rows goes through all of V. Which loop has to be outside, so that a value of V stays in a register while all four rows need it?",
         "Keys outside, rows inside: `const float v = V[(size_t)j * d];` once for each j, then `acc[r] += P[(size_t)r * Nk + j] * v` for the rows below `left`.",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch
+from lanewise.exercise import Budget, Case, Exercise, Launch, hard_rows, lengths
 
 
 def data(heads, Nq, Nk, shape=lambda x: x):
@@ -45,6 +45,7 @@ exercise = Exercise(
         global_load_sectors=8 * (16 + 128 * 8),
         dram_write_bytes=4 * 2 * 4 * 64,
     ),
+    variation=lambda rng: [Case(f"n = {n}", data(2, 5, n, hard_rows(rng)), launch) for (n,) in lengths(rng, 64)],
     hints=(
         "The loop over all of p[] ends at another moment in each warp. Who may write p[], and since when? And who may read the new numbers?",
         "A barrier before the exp and one after it. Then `l += p[j]` beside `acc += p[j] * V[(size_t)j * 64]`.",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, Trace
+from lanewise.exercise import Budget, Case, Exercise, Launch, Trace, hard_rows, lengths
 
 
 def data(rows, keys, shape=lambda x: x):
@@ -55,6 +55,7 @@ exercise = Exercise(
         global_load_sectors=2 * 2 * 48,
         barriers=2 * 3 * 2,
     ),
+    variation=lambda rng: [Case(f"n = {n}", data(5, n, hard_rows(rng)), launch) for (n,) in lengths(rng, 128)],
     hints=(
         "Chapter 5's exercise b, once for each tile: shuffles, one word a warp, a barrier. The maximum must be the block's before anybody takes an exp, and "
         "l shrinks once a tile, not once a key.",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, Trace, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, Trace, ceil_div, lengths
 
 
 def data(rows, keys, low=-8, shape=lambda x: x):
@@ -48,6 +48,7 @@ exercise = Exercise(
         Case("another shape", data(70, 50, -3000), launch, visible=False),
     ),
     budget=Budget("64 rows, 20 keys", "2 warps ask once for each of 20 keys", global_load_requests=2 * 20),
+    variation=lambda rng: [Case(f"shape {s}", data(*s, -200), launch) for s in lengths(rng, 64, 32)],
     hints=(
         "The same two lines as with exp: the old sum is measured against the old maximum. Multiplying by a power of two rounds nothing.",
         "`m_new = max(m, x)`, then `l = ldexpf(l, m - m_new) + ldexpf(1.0f, x - m_new)`, then `m = m_new`.",

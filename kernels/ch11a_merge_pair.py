@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch
+from lanewise.exercise import Case, Exercise, Launch, lengths
 
 
 def data(rows, spread=1.0, change=lambda half, other: None):
@@ -54,6 +54,7 @@ exercise = Exercise(
         Case("more than 200 apart", data(4, 300.0), launch),
         Case("another shape", data(5, 20.0, lambda a, b: (empty(a, 4), empty(b, slice(3, 5)))), launch, visible=False),
     ),
+    variation=lambda rng: [Case(f"n = {n}", data(n, 50.0), launch) for (n,) in lengths(rng, 32)],
     hints=(
         "Half a has la terms' worth of weight, but measured against its own maximum. What is that sum against m_new? And what is exp(-inf - -inf)?",
         "`wa = la * expf(ma - m_new)` unless the half is empty, which weighs 0; the same for b; then o = (wa * oa + wb * ob) / (wa + wb), or 0 without a key.",

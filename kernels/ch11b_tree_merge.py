@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, Trace, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, Trace, ceil_div, hard_rows, lengths
 
 
 def data(rows, keys, shape=lambda x: x):
@@ -57,6 +57,7 @@ exercise = Exercise(
         Case("another shape", data(5, 17, lambda x: 20.0 * x), launch, visible=False),
     ),
     budget=Budget("3 rows of 128", "3 warps ask once for each of 4 times 32 keys", global_load_requests=3 * 4),
+    variation=lambda rng: [Case(f"n = {n}", data(5, n, hard_rows(rng)), launch) for (n,) in lengths(rng, 32)],
     hints=(
         "Two shuffles bring the other lane's m and l. Then it is exercise a without o: both sums have to be measured against the larger maximum.",
         "`l = l * expf(m - m_new) + l_other * expf(m_other - m_new)`, then `m = m_new`; only if m_new isn't -infinity. The shuffles stand outside that if.",

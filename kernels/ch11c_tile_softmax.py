@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, Trace, ceil_div
+from lanewise.exercise import Case, Exercise, Launch, Trace, ceil_div, lengths
 
 Bc = 16  # keys of a tile
 
@@ -72,6 +72,7 @@ exercise = Exercise(
         Case("all far below zero", data(3, 35, far_below), launch),
         Case("another shape", data(5, 41), launch, visible=False),
     ),
+    variation=lambda rng: [Case(f"shape {s}", data(*s), launch) for s in lengths(rng, 32, 32)],
     hints=(
         "A tile's weights sum to 1, whatever the others hold. A row's weights must sum to 1 over all tiles: nobody can divide before the last tile is known.",
         "Carry m and l on: `m_new = fmaxf(m, top)`, l and acc shrink by expf(m - m_new), then each key adds p to l and p * v to acc. Divide by l once, after "

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch
+from lanewise.exercise import Budget, Case, Exercise, Launch, hard_rows, lengths
 
 
 def data(rows, keys, shape=lambda x: x):
@@ -48,6 +48,7 @@ exercise = Exercise(
         global_load_sectors=2 * (16 + 128 * 4),
         barriers=2,
     ),
+    variation=lambda rng: [Case(f"n = {n}", data(5, n, hard_rows(rng)), launch) for (n,) in lengths(rng, 128)],
     hints=(
         "Each warp's l and acc are measured against its own m. Once all four m are known, one factor a warp brings both to the same measure.",
         "Store m, l and acc (not acc / l), then a barrier. m is the largest of the four; l and acc are the sums of ls[w] * fade and accs[w][lane] * fade with "

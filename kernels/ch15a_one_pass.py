@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, lengths
 
 d = 64
 
@@ -58,6 +58,7 @@ exercise = Exercise(
         "16 rows: 128 floats of P and of dP are 16 sectors each, 64 floats of O and of dO 8",
         global_load_sectors=16 * (2 * 16 + 2 * 8),
     ),
+    variation=lambda rng: [Case(f"shape {s}", data(2, *s), launch) for s in lengths(rng, 4, 32)],
     hints=(
         "64 columns, 32 lanes: each lane multiplies two elements of O and dO and adds them; then five shuffles give the sum to all.",
         "`sum = O[r * d + lane] * dO[r * d + lane] + O[r * d + lane + 32] * dO[r * d + lane + 32]`, five shuffles, then `P * (dP - sum)` for each key.",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, lengths
 
 d = 64
 
@@ -59,6 +59,7 @@ exercise = Exercise(
     ),
     budget=Budget("2 key heads, 3 query heads each", "a key has one thread for each column, so nobody else adds to its sums", atomics=0),
     budget_share=0.25,
+    variation=lambda rng: [Case(f"shape {s}", data(2, 2, *s), launch) for s in lengths(rng, 4, 4)],
     hints=(
         "A key that 3 heads look at influences the loss in 3 ways; the gradient is their sum. Which query heads belong to key head kv?",
         "`for (int g = 0; g < group; ++g)` around the loop over queries, with `row = (kv * group + g) * Nq + i`; and dK has the factor scale.",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Case, Exercise, Launch, ceil_div, lengths
 
 d = 64
 
@@ -48,6 +48,7 @@ exercise = Exercise(
         Case("causal, more queries than keys", data(1, 9, 6, causal=True), launch),
         Case("another shape", data(1, 6, 33, causal=True), launch, visible=False),
     ),
+    variation=lambda rng: [Case(f"shape {s}", data(2, *s), launch) for s in lengths(rng, 4, 32)],
     hints=(
         "Where dO is 1 everywhere, every row of it looks the same. Which of the five arrays points at another row than the rest?",
         "r counts the warps of this block, 0 to 3. The query's number among all is `row`: `dO += (head * Nq + row) * d;`.",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, lengths
 
 d, T = 64, 16
 
@@ -55,6 +55,7 @@ exercise = Exercise(
         global_bytes=4 * (2 * 96 * d + 3 * 16 * d + 96 * 16) + 6 * 8 * 32,
     ),
     budget_share=1.0,
+    variation=lambda rng: [Case(f"shape {s}", data(2, *s), launch) for s in lengths(rng, T, T)],
     hints=(
         "dP[i][j] is the product of row i of dO and row j of V. Both tiles are in shared memory already: dOs and Vs.",
         "`float dp = 0.0f; for (int c = 0; c < d; ++c) dp += dOs[y][c] * Vs[x][c];` costs 64 multiply-adds and no byte of global memory.",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, lengths
 
 d = 64
 
@@ -63,6 +63,7 @@ exercise = Exercise(
         flops=228 * (2 * 64 + 16),
     ),
     budget_share=1.0,
+    variation=lambda rng: [Case(f"shape {s}", data(*s), launch) for s in lengths(rng, 8, 32)],
     hints=(
         "P = exp(s - m) / l. Write l as exp(log l): which single number of a query stands for m and l together?",
         "exp(s - m) / l = exp(s - m - log l) = exp(s - LSE): `sum += expf(scale * s - LSE[i]);`.",

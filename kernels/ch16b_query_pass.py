@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Case, Exercise, Launch, ceil_div, lengths
 
 T, d = 16, 64
 
@@ -74,6 +74,7 @@ exercise = Exercise(
         Case("scores far apart", data(1, 1, 1, 5, 20, spread=10.0), launch),
         Case("another shape", data(2, 2, 1, 7, 18, causal=True), launch, visible=False),
     ),
+    variation=lambda rng: [Case(f"shape {s}", data(1, 2, 1, *s), launch) for s in lengths(rng, T, T)],
     hints=(
         "Three places: delta is the row's sum of O * dO; the weight comes from s, scale and lse, but only where the pair is seen; then dQ collects dS times "
         "the rows of K, just as O collected P times the rows of V.",

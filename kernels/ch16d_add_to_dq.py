@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, lengths
 
 T, d = 16, 64
 
@@ -63,6 +63,7 @@ exercise = Exercise(
         Case("another shape", data(1, 3, 33), launch, visible=False),
     ),
     budget=Budget("16 queries, 48 keys: three blocks", "each of 3 blocks adds once to each of 16 * 64 elements", atomics=3 * 16 * d),
+    variation=lambda rng: [Case(f"shape {s}", data(2, *s), launch) for s in lengths(rng, T, T)],
     hints=(
         "Read the report: which two threads touch one element of dQ, and of which blocks are they? A barrier holds within a block only.",
         "`atomicAdd(&dQ[i * d + x + T * u], scale * q_sum[u]);`: once for the sum over the block's 16 keys, not once a key.",

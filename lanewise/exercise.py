@@ -38,10 +38,35 @@ Data = dict[str, Any]  # name → array (device memory) or NumPy scalar (by valu
 Dims = int | tuple[int, ...]
 
 
-def sizes(rng: np.random.Generator, tile: int) -> tuple[int, ...]:
-    """Lengths at which kernels break, for hidden cases: 1, one around a tile (drawn), and two or three tiles with a ragged end (drawn)."""
-    near = tile + int(rng.choice([-1, 1]))
-    return 1, max(near, 2), int(rng.integers(2, 4)) * tile + int(rng.integers(1, tile))
+def lengths(rng: np.random.Generator, *tiles: int) -> list[tuple[int, ...]]:
+    """Shapes at which kernels break, for `variation`: all 1, each side one beside its tile (drawn), each side more than a tile and ragged (drawn)."""
+    return [
+        tuple(1 for _ in tiles),
+        tuple(max(2, tile + int(rng.choice((-1, 1)))) for tile in tiles),
+        tuple(tile + int(rng.integers(2, max(3, tile))) for tile in tiles),
+    ]
+
+
+def hard_rows(rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
+    """A function of standard normal numbers (…, rows, columns), for `variation`: in turn a row rises, falls, is all negative, lies more than 200 apart, is
+    constant. Which comes first is drawn."""
+    kinds = (
+        lambda x: np.sort(x, axis=-1),
+        lambda x: -np.sort(x, axis=-1),
+        lambda x: -np.abs(x) - 50,
+        lambda x: 80 * x,
+        lambda x: np.full_like(x, 7),
+    )
+    first = int(rng.integers(len(kinds)))
+
+    def shape(x: np.ndarray) -> np.ndarray:
+        out = x.copy()
+        for number, kind in enumerate(kinds):
+            rows = slice((number + first) % len(kinds), None, len(kinds))
+            out[..., rows, :] = kind(x[..., rows, :])
+        return out
+
+    return shape
 
 
 def ceil_div(n: int, size: int) -> int:
@@ -172,7 +197,7 @@ class Exercise(Example):
     """A kernel for the learner to write or repair. `hints` come one at a time, the second nearly gives it away.
 
     `budget_share` is the part of the points that only a kernel within its budget earns; 1.0 where the skeleton's values are right already.
-    `variation(rng)` gives cases of other shapes and data, for a class that is graded from a secret seed: `sizes(rng, tile)` draws lengths for them.
+    `variation(rng)` gives cases of other shapes and data, for a class that is graded from a secret seed: `lengths` and `hard_rows` draw them.
     """
 
     hints: tuple[str, ...]

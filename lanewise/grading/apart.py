@@ -104,28 +104,40 @@ def _said(compile: Callable[[], simt.Module]) -> dict[str, Any]:
     return {"ptx": module.ptx, "log": module.log, "names": module.names, "approximate": module.approximate}
 
 
-def limit(cpu_seconds: int) -> None:
-    """Processor time, memory, the size of files and of a core, for this process from now on."""
+def limit(cpu_seconds: int, for_good: bool = True) -> None:
+    """Processor time, memory, the size of files and of a core, for this process from now on; not `for_good`: until `lift`."""
+    if not can_fork():
+        return
     import resource
 
     used = sum(os.times()[:2])
-    _lower(resource.RLIMIT_CPU, int(used) + cpu_seconds)
-    _lower(resource.RLIMIT_CORE, 0)
-    _lower(resource.RLIMIT_FSIZE, FILE_BYTES)
+    _lower(resource.RLIMIT_CPU, int(used) + cpu_seconds, for_good)
+    _lower(resource.RLIMIT_CORE, 0, for_good)
+    if for_good:
+        _lower(resource.RLIMIT_FSIZE, FILE_BYTES, for_good)
     if sys.platform == "linux":  # macOS maps its shared cache, so that this limit says nothing there
         with open("/proc/self/statm", encoding="ascii") as file:
-            _lower(resource.RLIMIT_AS, int(file.read().split()[0]) * resource.getpagesize() + COMPILE_BYTES)
+            _lower(resource.RLIMIT_AS, int(file.read().split()[0]) * resource.getpagesize() + COMPILE_BYTES, for_good)
 
 
-def _lower(name: int, value: int) -> None:
+def lift() -> None:
+    """Take back a limit on processor time and memory that wasn't for good: steps and the simulator's own budgets bound a run."""
+    if can_fork():
+        import resource
+
+        for name in (resource.RLIMIT_CPU, resource.RLIMIT_AS):
+            resource.setrlimit(name, (resource.getrlimit(name)[1],) * 2)
+
+
+def _lower(name: int, value: int, for_good: bool) -> None:
     import resource
 
     hard = resource.getrlimit(name)[1]
-    # SIGXCPU at the soft limit is the answer we read; SIGKILL follows for who ignores it.
-    later = value + 1 if name == resource.RLIMIT_CPU else value
     if hard != resource.RLIM_INFINITY:
-        value, later = min(value, hard), min(later, hard)
-    resource.setrlimit(name, (value, later))
+        value = min(value, hard)
+    # SIGXCPU at the soft limit is the answer we read; SIGKILL follows for who ignores it.
+    last = hard if not for_good else value + 1 if name == resource.RLIMIT_CPU else value
+    resource.setrlimit(name, (value, last))
 
 
 def _leave_the_network() -> bool:

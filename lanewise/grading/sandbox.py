@@ -86,8 +86,9 @@ def _without_answer(key: str, heard: _Heard, ended: str, refused: NotGradable | 
     if refused is not None and heard.exercise:
         return Verdict(key, 0, most, refused.kind, str(refused), refused.line, cases)
     ended = heard.broke or ended
-    if heard.stopped:
-        words = f"The compiler was stopped ({heard.stopped}): make the kernel smaller; look at templates, constexpr loops, #pragma unroll, very large arrays."
+    if heard.stage == "compile" and not (heard.broke or heard.clock) and (heard.stopped or ended):
+        why = heard.stopped or ended
+        words = f"The compiler was stopped ({why}): make the kernel smaller; look at templates, constexpr loops, #pragma unroll, very large arrays."
         return Verdict(key, 0, most, "compile-limit", words, None, cases)
     words = f"Grading stopped at {heard.stage!r} ({ended or 'no answer'}), through no fault of the kernel: grade it again, and report it if it happens twice."
     return Verdict(key, 0, most, "infrastructure", words, None, cases)

@@ -17,6 +17,7 @@ _TOKENS = re.compile(
 _DIRECTIVE = re.compile(r"^[ \t\f\v]*(?:\#|%:|\?\?=)[ \t\f\v]*(?P<word>\w+)(?P<rest>[^\n]*)", re.MULTILINE)
 _HEADER = re.compile(r"\s*(?:<(?P<angle>[^<>\n]+)>|\"(?P<quoted>[^\"\n]+)\")\s*")
 _NAMES_A_FILE = re.compile(r"[\"/\\:]|\.\s*\.")
+_CLOCK = re.compile(r"\b__(?:TIME|DATE|TIMESTAMP)__\b")
 _READS_FILES = re.compile(r"__has_include(?:_next)?|__has_embed")
 
 
@@ -77,6 +78,9 @@ def check_includes(text: str) -> None:
                 raise NotGradable("compile-error", f"Line {line}: only the toolkit's headers and kernels/*.cuh can be included, by their names.", line)
         if _READS_FILES.search(match["rest"]) or re.search(r"##|%:%:|\?\?=\?\?=", match["rest"]) and "include" in match["rest"]:
             raise NotGradable("compile-error", f"Line {line}: __has_include isn't graded; include the header, or leave it out.", line)
+    if clock := _CLOCK.search(without_comments(joined, literals=True)):
+        line = code.count("\n", 0, clock.start()) + 1
+        raise NotGradable("compile-error", f"Line {line}: {clock[0]} is another text each time, and a verdict mustn't depend on it: leave it out.", line)
     if re.search(r"\.\s*incbin", code):
         line = code.count("\n", 0, code.index("incbin")) + 1
         raise NotGradable("compile-error", f"Line {line}: .incbin reads a file, and a kernel mustn't.", line)

@@ -18,7 +18,11 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
+    stage = "start"
+
     def say(**message: Any) -> None:
+        nonlocal stage
+        stage = message.get("stage", stage)
         out.write(json.dumps(message) + "\n")
         out.flush()
 
@@ -37,14 +41,16 @@ def main() -> None:
     say(stage="load", exercise={"max_score": exercise.points, "cases": cases})
     if request["describe"]:
         return
-    from lanewise.grading.apart import CompilerStopped, compile_apart
+    from lanewise.grading.apart import CompilerStopped, compile_apart, lift, limit
     from lanewise.grading.check import check
 
     def compile(text: str, arch: str, options: tuple[str, ...]) -> Any:
         say(stage="compile")
+        limit(request["cpu"], for_good=False)  # for what is made of the PTX here, until the run
         return compile_apart(text, arch, options, request["cpu"])
 
     def secret() -> int | None:
+        lift()
         say(stage="run")
         return json.loads(sys.stdin.buffer.readline())
 
@@ -52,5 +58,8 @@ def main() -> None:
         say(verdict=asdict(check(exercise, request["text"], secret=secret, compile=compile, progress=lambda stage: say(stage=stage))))
     except CompilerStopped as error:
         say(stopped=str(error))
+    except MemoryError:
+        lift()
+        say(**{"stopped": "out of memory"} if stage == "compile" else {"broke": "MemoryError"})
     except Exception as error:  # a fault of ours or of the machine, never the learner's
         say(broke=f"{type(error).__name__}: {error}")

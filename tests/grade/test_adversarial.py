@@ -147,6 +147,31 @@ def test_hidden_lengths_catch_what_public_ones_let_pass():
 
 # -- the compiler ------------------------------------------------------------------------------------------------------
 
+ASSEMBLY = {
+    "an entry of its own": "} .visible .entry evil() { ret;",
+    "a variable of a terabyte": "}\\n.global .align 4 .b8 big[1099511627776];\\n.func dummy() {",
+    "shared memory of a terabyte": ".shared .align 4 .b8 big[1099511627776];",
+    "local memory of a terabyte": ".local .align 4 .b8 big[1099511627776];",
+    "no assembly at all": "@@@ ~~ {{{ ;;",
+    "a comment that never ends": "/* ",
+    "a branch to nowhere": "bra nowhere;",
+    "a register that isn't there": "mov.u32 %r999999, 1;",
+    "another line's number": ".loc 1 99999999 1;",
+    "another version": ".version 99.9\\n.target sm_10",
+    "Python": "{ .reg .u32 a; mov.u32 a, 1 + __import__('os').getpid(); }",
+    "a quoted label": "$L__x\\'\\\"\\n: ",
+    "two thousand million registers": ".reg .f32 r<2000000000>;",
+}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if "million" in name else []) for name in ASSEMBLY])
+def test_assembly_that_breaks_out_is_the_kernels_fault_or_harmless(name, monkeypatch):
+    """It reaches the judging process as PTX text: what can't be read is refused, what is too much ends at a limit; nothing is infrastructure."""
+    monkeypatch.setattr(sandbox, "COMPILE_SECONDS", 6)
+    found = verdict(f'{HEAD}asm volatile("{ASSEMBLY[name]}");\n{LOOP}y[k] = x[k] * x[k] + 1;\n}}\n')
+    assert found.score == 0 and found.kind not in (None, "infrastructure"), found.message
+
+
 CANARY = "canary_7f3a"
 READERS = {
     "by its path": '#include "{path}"',

@@ -110,3 +110,10 @@ def test_a_condition_that_could_look_for_a_file_is_refused(condition):
     text = f'#define N 5\n#define P(a, b) a##b\n#define T ("a")\n#define R P(__has_, include) T\n#define ONE TWO\n#define TWO ONE R\n#if {condition}\n#endif\n'
     with pytest.raises(NotGradable, match="Line 7: this #if could look for a file, which isn't graded: compare numbers alone, without /."):
         check_includes(text)
+
+
+@pytest.mark.parametrize("word", ["__TIME__", "__DATE__", "__TIMESTAMP__"])
+def test_the_time_of_day_is_refused(word):
+    with pytest.raises(NotGradable, match=f"Line 2: {word} is another text each time"):
+        check_includes(f"// {word}\nconst char* t = {word};\n")
+    check_includes(f'const char* t = "{word}"; // {word}\nint my{word};\n')
