@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch
+from lanewise.exercise import Budget, Case, Exercise, Launch, lengths
 
 d = 32
 
@@ -49,6 +49,7 @@ exercise = Exercise(
         global_bytes=4 * (2 * 32 * d + 2 * 2 * 48 * d + 32),
     ),
     budget_share=1.0,
+    variation=lambda rng: [Case(f"n = {n}", data(int(rng.integers(2, 16)), n), launch) for (n,) in lengths(rng, 32)],
     hints=(
         "Each tile of queries reads all keys and all values. So how often are they read, and does Bc occur in that "
         "number? What does a large Bc take room from?",
