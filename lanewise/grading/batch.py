@@ -192,7 +192,7 @@ def _read_answer(answer: Any, work: Work) -> tuple[dict[str, Any] | None, str]:
     try:
         whole = json.loads(answer)
         result, why = whole["result"], whole["why"]
-    except (TypeError, ValueError, KeyError) as error:
+    except (TypeError, ValueError, KeyError, RecursionError) as error:
         raise NotAResult("it is no answer at all") from error
     if result is None:
         return None, clean_text(str(why), 500)

@@ -221,6 +221,12 @@ def checked(result: Any, exercises: Mapping[str, Expected]) -> dict[str, Any]:
     for name, kinds in HEAD_TYPES.items():
         if not isinstance(result.get(name), kinds):
             raise NotAResult(f"its {name} is missing or no {kinds[0].__name__}")
+    if not all(isinstance(note, str) for note in result["notes"]):
+        raise NotAResult("its notes are no sentences")
+    try:
+        json.dumps(result, allow_nan=False)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise NotAResult("it can't be written as JSON") from error
     for name in ("score", "max_score"):
         if abs(result[name] - math.fsum(verdict[name] for verdict in result["verdicts"])) > 1e-6:
             raise NotAResult(f"its {name} isn't the sum of its verdicts")
@@ -240,7 +246,7 @@ def _check_verdict(verdict: dict[str, Any], key: str, expected: Expected) -> Non
     cases = verdict.get("cases")
     if not isinstance(cases, list) or not all(map(_is_case, cases)):
         raise NotAResult(f"{key} has no list of cases")
-    if not isinstance(verdict.get("counters"), dict) or not isinstance(verdict.get("line"), int | None):
+    if not isinstance(verdict.get("counters"), dict) or not isinstance(verdict.get("line", ""), int | None):
         raise NotAResult(f"{key} has no counters or no line")
     if (kind is None and score != most) or (kind == INFRASTRUCTURE and score != 0):
         raise NotAResult(f"{key} is {kind or 'passed'} with {score} of {most} points")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import logging
 import os
@@ -95,7 +96,7 @@ def run_task(task: str) -> str:
             if out.stat().st_size > LONGEST_RESULT:
                 return json.dumps({"result": None, "why": "The grader's result is too large."})
             return json.dumps({"result": json.loads(out.read_text(encoding="utf-8")), "why": ""})
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return json.dumps({"result": None, "why": why or "The grader left no result."})
 
 
@@ -156,7 +157,7 @@ def connect(scheduler: str | None, workers: int) -> Any:
     dask.config.set({"distributed.scheduler.worker-saturation": 1.0, "distributed.comm.timeouts.connect": CONNECT})
     try:
         if scheduler:
-            return Client(scheduler, timeout=CONNECT, set_as_default=False)
+            return _Owning(None, Client(scheduler, timeout=CONNECT, set_as_default=False))
         cluster = LocalCluster(
             n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", memory_limit=0, silence_logs=50, processes=True
         )
@@ -169,7 +170,7 @@ def connect(scheduler: str | None, workers: int) -> Any:
 
 @dataclass
 class _Owning:
-    """A client together with the cluster that ends with it."""
+    """A client together with the cluster, if it is ours, that ends with it."""
 
     cluster: Any
     client: Any
@@ -178,8 +179,11 @@ class _Owning:
         return self.client
 
     def __exit__(self, *about: object) -> None:
-        self.client.close()
-        self.cluster.close(timeout=10)
+        with contextlib.suppress(OSError, RuntimeError):  # what doesn't close any more has settled nothing
+            self.client.close()
+        if self.cluster is not None:
+            with contextlib.suppress(OSError, RuntimeError):
+                self.cluster.close(timeout=10)
 
 
 def _threads(client: Any) -> int:

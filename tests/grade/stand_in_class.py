@@ -32,6 +32,9 @@ for key, most, testset in (("ch01a_x", 4, "1-aa"), ("ch01b_y", 2, "1-bb")):
     if word == "babble":
         out.write_text("100 points!")
         sys.exit()
+    if word == "deep":
+        out.write_text("[" * 200_000)
+        sys.exit()
     if word == "silent":
         sys.exit()
     if word == "broken":

@@ -5,6 +5,7 @@ import os
 import time
 from dataclasses import replace
 
+import psutil
 import pytest
 from stand_in_class import Class, running_scheduler, totals
 
@@ -40,6 +41,7 @@ def test_a_class_is_graded_once_and_then_only_what_changed(tmp_path, scheduler):
     [
         ("crash", "The grader ended with status -11."),
         ("babble", "The grader left no result."),
+        ("deep", "The grader left no result."),
         ("silent", "The grader left no result."),
         ("broken", "The grader ended with status 1: The course is broken."),
         ("forged", "ch01a_x has 0 of 100 points, where 4 is the most."),
@@ -149,3 +151,11 @@ def test_a_heavy_notebook_travels_without_its_outputs():
     assert json.loads(light) == {"nbformat": 4, "cells": [cell | {"outputs": []}]}
     assert batch._light("a.ipynb", b"[" * 3_000_000) == b"[" * (1 << 20)
     assert batch._light("a.cu", b"x" * 3_000_000) == b"x" * 3_000_000
+
+
+@pytest.mark.slow
+def test_memory_is_flat(tmp_path, scheduler):
+    held = {}
+    a_class = Class(tmp_path, {f"s{n:03d}": "right" for n in range(100)})
+    a_class.grade(scheduler=scheduler, progress=lambda done, total, failed: held.update({done: psutil.Process().memory_info().rss}))
+    assert held[100] - held[20] < 10 << 20

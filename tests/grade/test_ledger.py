@@ -111,6 +111,8 @@ def test_reconciliation_names_each_expected_verdict_once(ledger):
         ({"key": "ch01b_y", "max_score": 1, "score": 1, "testset": "1-bb"}, "ch01b_y is there twice"),
         ({"key": None}, "has no key"),
         ({"line": "7"}, "has no counters or no line"),
+        ({"counters": {"case": {"flops": float("inf")}}}, "it can't be written as JSON"),
+        ({"head": {"notes": [1]}}, "its notes are no sentences"),
         ({"counters": []}, "has no counters or no line"),
         ({"cases": None}, "has no list of cases"),
         ({"cases": [{"name": "n", "passed": 1, "visible": True}]}, "has no list of cases"),
@@ -129,6 +131,13 @@ def test_what_is_no_result_is_refused(change, says):
 @pytest.mark.parametrize("whole", [None, [], "x", {}, {"verdicts": {}}, {"verdicts": []}, {"verdicts": [None]}, {"verdicts": [verdict()]}])
 def test_a_result_with_holes_is_refused(whole):
     with pytest.raises(NotAResult):
+        checked(whole, EXERCISES)
+
+
+def test_a_verdict_without_a_line_is_refused():
+    whole = result()
+    del whole["verdicts"][0]["line"]
+    with pytest.raises(NotAResult, match="has no counters or no line"):
         checked(whole, EXERCISES)
 
 
