@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.grading.assignment import Assignment, read_assignment, whole_course
+from lanewise.grading.expected import INFRASTRUCTURE, Expected, NotAResult, checked
 from lanewise.grading.handed_in import HandedIn, Submission, find_submissions, read
-from lanewise.grading.ledger import INFRASTRUCTURE, ClassLedger, Expected, Gap, NotAResult, Plan, checked, work_hash
+from lanewise.grading.ledger import ClassLedger, Gap, Plan, work_hash
 from lanewise.grading.pump import PumpStopped, connect, pump
 from lanewise.grading.verdict import clean_text
 from lanewise.names import Course, CourseError, Key

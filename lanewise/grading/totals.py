@@ -8,8 +8,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lanewise.grading.expected import INFRASTRUCTURE
 from lanewise.grading.formats.nbgrader import harmless
-from lanewise.grading.ledger import GRADED, INFRASTRUCTURE, Gap, Plan
+from lanewise.grading.ledger import GRADED, Gap, Plan
 from lanewise.grading.similarity import Pair
 
 Results = Mapping[str, dict[str, Any]]

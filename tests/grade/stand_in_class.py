@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from lanewise.grading.batch import Work, grade_class
-from lanewise.grading.ledger import Expected
+from lanewise.grading.expected import Expected
 
 ROOT = Path(__file__).resolve().parents[2]
 EXERCISES = {"ch01a_x": Expected(4, "1-aa"), "ch01b_y": Expected(2, "1-bb")}

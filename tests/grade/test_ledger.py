@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from lanewise.grading import ledger as ledgers
-from lanewise.grading.ledger import ClassLedger, Expected, NotAResult, Plan, checked, work_hash, write_durably
+from lanewise.grading.expected import Expected, NotAResult, checked
+from lanewise.grading.ledger import ClassLedger, Plan, work_hash, write_durably
 from lanewise.names import CourseError
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -4,7 +4,8 @@ import csv
 import io
 import json
 
-from lanewise.grading.ledger import Expected, Gap, Plan
+from lanewise.grading.expected import Expected
+from lanewise.grading.ledger import Gap, Plan
 from lanewise.grading.similarity import Pair
 from lanewise.grading.totals import pairs_to_csv, to_csv, to_json, totals
 
