@@ -50,10 +50,11 @@ def test_the_description_is_whole(name):
     ("text", "seed"), [(solution, 0), (lambda name: solution_text(solution(name)), 1)], ids=["as it stands", "without its markers, on other data"]
 )
 def test_the_solution_passes_every_case(name, text, seed):
-    verdict = check(exercise(name), text(name), seed=seed)
+    verdict = check(exercise(name), text(name), seed=seed, secret=lambda: 20261204 if seed else None)  # with a secret: hidden cases
     assert (verdict.kind, verdict.message) == (None, "")
     assert verdict.score == verdict.max_score == exercise(name).points
-    assert [case.passed for case in verdict.cases] == [True] * len(exercise(name).cases)
+    assert all(case.passed for case in verdict.cases)
+    assert len(verdict.cases) > len(exercise(name).cases) if seed else len(verdict.cases) == len(exercise(name).cases)
 
 
 @pytest.mark.parametrize("name", MARKED)
