@@ -151,7 +151,8 @@ Where to go next
   make lab                the chapters, from the first kernel on
   lanewise start ch01a    your first exercise, as a file to edit
   lanewise grade ch01a    what is right, what is wrong, and where
-  lanewise show ch12      the flash kernel that just ran"""
+  lanewise show ch12_flash_forward
+                          the flash kernel that just ran"""
 
 
 def chart(amounts: Sequence[tuple[str, int]], bar: str = "█") -> list[str]:

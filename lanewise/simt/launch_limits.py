@@ -77,6 +77,7 @@ def _shape(name: str, value: Any) -> str | None:
         shape = dim3(value)
     except TypeError:
         shown = f"({', '.join(map(str, value))})" if isinstance(value, tuple | list) else str(value)
+        shown = shown if shown.isprintable() else repr(value)
         if any(isinstance(part, float) or type(part).__name__.startswith("float") for part in (value if isinstance(value, tuple | list) else (value,))):
             return f"{name} must be whole numbers, not {shown}: divide with // and round up, (n + threads - 1) // threads"
         return f"{name} must be an int or a tuple of 1 to 3 ints, not {shown if len(shown) <= 40 else type(value).__name__}"
