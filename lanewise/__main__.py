@@ -50,6 +50,7 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("submissions", metavar="SUBMISSIONS", help="the folder of the class")
     one.add_argument("--out", metavar="RESULTS", required=True, help="the folder of the results, the teacher's own")
     one.add_argument("--assignment", metavar="A.toml", help="the assignment file (else every exercise of the course)")
+    one.add_argument("--submitted", metavar="TIMES.csv", help="lines `student,time`, so that reports can say what was late")
     where = one.add_mutually_exclusive_group()
     where.add_argument("--scheduler", metavar="tcp://…", help="a dask scheduler with workers of its own (else workers on this machine)")
     where.add_argument("--workers", metavar="N", type=int, help="workers on this machine (else one a core)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ def grade_class(args: Namespace) -> int:
         if args.workers is not None and args.workers < 1:
             raise CourseError(f"--workers {args.workers}: at least one must work.")
         work = batch.read_work(assignment, course)
+        if args.submitted:
+            work = replace(work, times=batch.read_times(Path(args.submitted)))
         outcome = batch.grade_class(submissions, out, work, scheduler=args.scheduler, workers=args.workers, progress=Progress())
         print(f"{len(outcome.redone)} graded now, {outcome.before} before.", file=sys.stderr)
         for student, notes in outcome.notes.items():

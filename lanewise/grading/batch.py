@@ -6,6 +6,7 @@ What is done is known by the ledger alone, so a driver, worker or scheduler that
 from __future__ import annotations
 
 import base64
+import csv
 import json
 import os
 import time
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lanewise.grading.assignment import Assignment, read_assignment, whole_course
+from lanewise.grading.assignment import Assignment, parse_time, read_assignment, whole_course
 from lanewise.grading.expected import INFRASTRUCTURE, Expected, NotAResult, checked
 from lanewise.grading.handed_in import HandedIn, Submission, find_submissions, read
 from lanewise.grading.ledger import ClassLedger, Gap, Plan, work_hash
@@ -32,12 +33,13 @@ SECONDS_AN_EXERCISE = 90  # of wall clock before a child is given up: the sandbo
 class Work:
     """What to grade a class for. `files`: the assignment's file, then its seed file, name → text; none for the whole course.
 
-    `grader`: the command that takes DIR --out RESULT.json [--set ASSIGNMENT.toml].
+    `times`: student → when it was handed in, where that is known. `grader`: the command that takes DIR --out RESULT.json [--set A.toml] [--submitted TIME].
     """
 
     assignment: str
     exercises: dict[str, Expected]
     files: dict[str, str] = field(default_factory=dict, repr=False)
+    times: dict[str, str] = field(default_factory=dict)
     grader: tuple[str, ...] = ("lanewise", "grade-submission")
 
 
@@ -68,6 +70,22 @@ def read_work(path: Path | None, course: Course) -> Work:
     return Work(assignment.name, exercises, files)
 
 
+def read_times(path: Path) -> dict[str, str]:
+    """A CSV file of student, time (2026-12-04T18:00:00+01:00), a header allowed → student → time in UTC. Raises CourseError."""
+    try:
+        rows = list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines()))
+    except (OSError, ValueError, csv.Error) as error:
+        raise CourseError(f"Can't read {path} ({error}): give a CSV file with a line `student,time` for each submission.") from error
+    times: dict[str, str] = {}
+    for number, row in enumerate(rows, 1):
+        if not row or row[:2] == ["student", "time"]:
+            continue
+        if len(row) != 2 or row[0] in times:
+            raise CourseError(f"{path.name}, line {number}: write `student,time`, each student once.")
+        times[row[0]] = parse_time(row[1].strip()).isoformat()
+    return times
+
+
 def grade_class(
     submissions: Path,
     out: Path,
@@ -84,6 +102,8 @@ def grade_class(
     if out.resolve().is_relative_to(submissions.resolve()):
         raise CourseError(f"{out} lies in {submissions} and would be taken for a student: give an --out elsewhere.")
     handed = find_submissions(submissions)
+    if strangers := sorted(work.times.keys() - {one.student for one in handed}):
+        raise CourseError(f"There is a time for {strangers[0]}, who handed nothing in: names must be those of {submissions}.")
     ledger = ClassLedger(out)
     with ledger.locked():
         ledger.tidy()
@@ -100,11 +120,11 @@ def grade_class(
         def tasks() -> Iterator[tuple[str, str]]:
             for one in missing:
                 files = _read(one).files
-                if _hash(files, work) != hashes[one.student]:
+                if _hash(files, work, one.student) != hashes[one.student]:
                     settle(one.student, None, "The submission changed while the class was graded: call grade-class again.")
                     continue
                 begun[one.student] = time.monotonic()
-                yield one.student, _task(files, work)
+                yield one.student, _task(files, work, one.student)
 
         def settle(student: str, answer: str | None, why: str) -> None:
             nonlocal failed
@@ -152,7 +172,7 @@ def _take_stock(handed: Sequence[HandedIn], work: Work) -> tuple[dict[str, str],
     hashes, notes, broken = {}, {}, {}
     for one in handed:
         submission = _read(one)
-        hashes[one.student] = _hash(submission.files, work)
+        hashes[one.student] = _hash(submission.files, work, one.student)
         if submission.notes:
             notes[one.student] = submission.notes
         if submission.unreadable:
@@ -176,16 +196,17 @@ def _light(name: str, raw: bytes) -> bytes:
         return raw[:HEAVY_NOTEBOOK]  # as unreadable as before
 
 
-def _hash(files: dict[str, bytes], work: Work) -> str:
+def _hash(files: dict[str, bytes], work: Work, student: str) -> str:
     exercises = {key: (expected.points, expected.testset) for key, expected in work.exercises.items()}
-    return work_hash(files, work.assignment, json.dumps(exercises, sort_keys=True), *work.files.values())
+    return work_hash(files, work.assignment, json.dumps(exercises, sort_keys=True), work.times.get(student, ""), *work.files.values())
 
 
-def _task(files: dict[str, bytes], work: Work) -> str:
+def _task(files: dict[str, bytes], work: Work, student: str) -> str:
     content = {name: base64.b64encode(raw).decode("ascii") for name, raw in files.items()}
     assignment = {name: base64.b64encode(text.encode()).decode("ascii") for name, text in work.files.items()}
     seconds = SECONDS_A_SUBMISSION + SECONDS_AN_EXERCISE * len(work.exercises)
-    return json.dumps({"files": content, "assignment": assignment, "grader": work.grader, "seconds": seconds})
+    whole = {"files": content, "assignment": assignment, "grader": work.grader, "submitted": work.times.get(student, ""), "seconds": seconds}
+    return json.dumps(whole)
 
 
 def _read_answer(answer: Any, work: Work) -> tuple[dict[str, Any] | None, str]:

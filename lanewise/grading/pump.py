@@ -91,6 +91,8 @@ def run_task(task: str) -> str:
         command = [*_python(given["grader"]), str(submission), "--out", str(out)]
         if given["assignment"]:
             command += ["--set", str(assignment / next(iter(given["assignment"])))]
+        if given["submitted"]:
+            command += ["--submitted", given["submitted"]]
         why = _run(command, Path(folder), given["seconds"])
         try:
             if out.stat().st_size > LONGEST_RESULT:

@@ -13,6 +13,7 @@ from lanewise.grading.formats.nbgrader import harmless
 from lanewise.grading.ledger import GRADED, Gap, Plan
 from lanewise.grading.similarity import Pair
 
+LATE = {None: "", False: "no", True: "yes"}
 Results = Mapping[str, dict[str, Any]]
 
 
@@ -36,6 +37,7 @@ def _student(student: str, plan: Plan, result: dict[str, Any] | None, waiting: b
         "status": INFRASTRUCTURE if waiting else GRADED,
         "score": None if waiting else _sum(verdict["score"] for verdict in verdicts.values()),
         "max_score": _sum(expected.points for expected in plan.exercises.values()),
+        "late": result.get("late") if result else None,
         "notes": list(result.get("notes", [])) if result else [],
         "exercises": exercises,
     }
@@ -53,12 +55,12 @@ def to_json(whole: dict[str, Any]) -> str:
 
 
 def to_csv(whole: dict[str, Any]) -> str:
-    """A row a student: status, score, max_score, then score and kind of each exercise. Without a score a cell is empty, never 0."""
+    """A row a student: status, score, max_score, late, then score and kind of each exercise. Without a score a cell is empty, never 0."""
     keys = list(whole["exercises"])
-    header = ["student", "status", "score", "max_score", *(f"{key} {what}" for key in keys for what in ("score", "kind"))]
+    header = ["student", "status", "score", "max_score", "late", *(f"{key} {what}" for key in keys for what in ("score", "kind"))]
     rows = []
     for student in whole["students"]:
-        row = [student["student"], student["status"], student["score"], student["max_score"]]
+        row = [student["student"], student["status"], student["score"], student["max_score"], LATE[student["late"]]]
         for key in keys:
             exercise = student["exercises"][key]
             row += [exercise["score"], exercise["kind"] or "passed"]

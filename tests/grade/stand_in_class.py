@@ -73,7 +73,7 @@ class Class:
 
     @property
     def work(self):
-        return Work("Week 5", EXERCISES, {}, (sys.executable, str(self.grader)))
+        return Work("Week 5", EXERCISES, grader=(sys.executable, str(self.grader)))
 
     def grade(self, **options):
         return grade_class(self.folder, self.out, self.work, **options)

@@ -30,9 +30,13 @@ def graded(tmp_path_factory):
         archive.writestr("week/ch01a.cu", SKELETON)
         archive.writestr("../ch01a.cu", SOLUTION)
     (folder / "class" / "cid").mkdir()
-    (folder / "week.toml").write_text(f'name = "Week 1"\nhidden = true\nseed_file = "week.seed"\n[exercises]\n{KEY} = 4\n', encoding="utf-8")
+    (folder / "times.csv").write_text("student,time\nann,2026-12-04T18:00:01+01:00\nBøb,2026-12-04T16:59:00Z\n", encoding="utf-8")
+    (folder / "week.toml").write_text(
+        f'name = "Week 1"\ndue = 2026-12-04T18:00:00+01:00\nhidden = true\nseed_file = "week.seed"\n[exercises]\n{KEY} = 4\n', encoding="utf-8"
+    )
     (folder / "week.seed").write_text(SECRET, encoding="utf-8")
     command = ["grade-class", str(folder / "class"), "--out", str(folder / "results"), "--assignment", str(folder / "week.toml"), "--workers", "2"]
+    command += ["--submitted", str(folder / "times.csv")]
     return folder, folder / "results", command, main(command)
 
 
@@ -41,6 +45,8 @@ def test_a_class_is_graded_reported_and_compared(graded, capsys):
     folder, results, command, status = graded
     assert status == 0
     rows = {row["student"]: (row["status"], row["score"], row[f"{KEY} kind"]) for row in csv.DictReader((results / "results.csv").open(encoding="utf-8"))}
+    late = {row["student"]: row["late"] for row in csv.DictReader((results / "results.csv").open(encoding="utf-8"))}
+    assert late == {"ann": "yes", "Bøb": "no", "cid": "", "dan": ""}
     assert rows["ann"] == rows["dan"] == ("graded", "4", "passed")
     assert rows["Bøb"][:2] == ("graded", "0") and rows["Bøb"][2] not in ("passed", "kernel-not-found")
     assert rows["cid"] == ("graded", "0", "kernel-not-found")
@@ -87,7 +93,7 @@ def test_a_gap_is_loud(graded, capsys):
         assert main(["export", str(results)]) == 2
         said = capsys.readouterr()
         assert "NOT COMPLETE: of 4 expected verdicts" in said.err and "\n  ann: " in said.err
-        assert '"ann","infrastructure","","4","","infrastructure"' in said.out
+        assert '"ann","infrastructure","","4","","","infrastructure"' in said.out
     finally:
         path.write_bytes(whole)
 
@@ -95,6 +101,23 @@ def test_a_gap_is_loud(graded, capsys):
 def test_a_class_that_isnt_there_is_status_2_and_one_sentence(tmp_path, capsys):
     assert main(["grade-class", str(tmp_path / "none"), "--out", str(tmp_path / "results")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("ann,yesterday", "'yesterday' is no time"),
+        ("ann,2026-12-04T18:00:00", "has no offset"),
+        ("ann", "times.csv, line 1: write `student,time`"),
+        ("ann,2026-12-04T18:00:00Z\nann,2026-12-04T18:00:00Z", "line 2: write `student,time`, each student once"),
+        ("eve,2026-12-04T18:00:00Z", "There is a time for eve, who handed nothing in"),
+    ],
+)
+def test_times_that_say_nothing_are_refused(tmp_path, capsys, text, says):
+    (tmp_path / "class" / "ann").mkdir(parents=True)
+    (tmp_path / "times.csv").write_text(text)
+    assert main(["grade-class", str(tmp_path / "class"), "--out", str(tmp_path / "r"), "--submitted", str(tmp_path / "times.csv")]) == 2
+    assert says in capsys.readouterr().err
 
 
 def test_an_export_of_nothing_says_what_to_call(tmp_path, capsys):

@@ -20,17 +20,17 @@ def result(second=None):
     return {"verdicts": [verdict("ch01a_x", 0.1, 0.1), verdict("ch01b_y", 0 if second else 0.2, 0.2, second)], "notes": [], "graded": "2026-11-01"}
 
 
-RESULTS = {"ann": result(), '=HYPERLINK("x")': result("infrastructure")}
+RESULTS = {"ann": result() | {"late": True}, '=HYPERLINK("x")': result("infrastructure")}
 GAPS = [Gap('=HYPERLINK("x")', "ch01b_y", "The clock."), Gap("cid", "", "The worker failed.")]
 
 
 def test_a_gap_is_an_empty_cell_and_never_a_0():
     rows = list(csv.reader(io.StringIO(to_csv(totals(PLAN, RESULTS, GAPS)))))
     assert rows == [
-        ["student", "status", "score", "max_score", "ch01a_x score", "ch01a_x kind", "ch01b_y score", "ch01b_y kind"],
-        ["ann", "graded", "0.3", "0.3", "0.1", "passed", "0.2", "passed"],
-        ['\'=HYPERLINK("x")', "infrastructure", "", "0.3", "0.1", "passed", "", "infrastructure"],
-        ["cid", "infrastructure", "", "0.3", "", "infrastructure", "", "infrastructure"],
+        ["student", "status", "score", "max_score", "late", "ch01a_x score", "ch01a_x kind", "ch01b_y score", "ch01b_y kind"],
+        ["ann", "graded", "0.3", "0.3", "yes", "0.1", "passed", "0.2", "passed"],
+        ['\'=HYPERLINK("x")', "infrastructure", "", "0.3", "", "0.1", "passed", "", "infrastructure"],
+        ["cid", "infrastructure", "", "0.3", "", "", "infrastructure", "", "infrastructure"],
     ]
 
 
