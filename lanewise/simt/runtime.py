@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 BUILT_IN = frozenset(("vprintf", "__assertfail"))
 PRINT_LIMIT = 1 << 17  # characters kept of a launch's output (a GPU keeps 1 MB and overwrites the oldest)
+WIDEST = "4096"  # characters of one value; a kernel could ask for two thousand million
+_TOO_WIDE = re.compile(r"[1-9]\d{4,}")
 _FORMAT = re.compile(r"%[-+ #0]*(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|z|j|t|L)?([diouxXeEfFgGaAcsp%])")
 
 
@@ -103,6 +105,7 @@ def _with_star(part: re.Match, number: int) -> re.Match:
 def _value(machine, part: re.Match, raw: np.ndarray) -> str:
     kind = part[4]
     spec = "%" + part[0][1:].replace(part[3] or "", "", 1) if part[3] else part[0]
+    spec = _TOO_WIDE.sub(WIDEST, spec)
     if kind in "eEfFgG":
         return spec % float(raw.view(np.float64)[0])
     if kind in "aA":

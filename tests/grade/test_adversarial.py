@@ -93,6 +93,12 @@ def test_an_attack_by_a_body_earns_nothing(name):
     assert kinds is None or found.kind in kinds, f"{found.kind}: {found.message}"
 
 
+def test_a_printf_of_two_thousand_million_characters_costs_nothing():
+    body = 'printf("%*d %2000000000s %.99999999999999999999f", 2000000000, 1, "a", 1.0);'
+    found = verdict(f"{HEAD}{LOOP}y[k] = x[k] * x[k];\n{body}\n}}\n")
+    assert (found.kind, found.score) == (None, 10), found.message
+
+
 ENDLESS = {
     "an endless loop": "while (n >= 0) y[0] = x[0];",
     "a barrier that half the block waits at": "if (threadIdx.x < 128) __syncthreads(); else while (true) __nanosleep(1);",
