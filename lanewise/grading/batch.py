@@ -138,7 +138,8 @@ def grade_class(
             if result is None:
                 ledger.attempt(student, hashes[student], INFRASTRUCTURE, why=why, seconds=round(seconds, 3))
             else:
-                ledger.keep(student, hashes[student], result | {"submission": student}, seconds)
+                told = [*notes.get(student, ()), *result["notes"]]  # the grader saw only what was taken
+                ledger.keep(student, hashes[student], result | {"submission": student, "notes": told}, seconds)
             failed += result is None
             redone.append(student)
             progress(len(redone), len(missing), failed)
@@ -172,7 +173,9 @@ def _take_stock(handed: Sequence[HandedIn], work: Work) -> tuple[dict[str, str],
     hashes, notes, broken = {}, {}, {}
     for one in handed:
         submission = _read(one)
-        hashes[one.student] = _hash(submission.files, work, one.student)
+        # What can't be read is other work than an empty folder.
+        files = {"unreadable": submission.unreadable.encode()} if submission.unreadable else submission.files
+        hashes[one.student] = _hash(files, work, one.student)
         if submission.notes:
             notes[one.student] = submission.notes
         if submission.unreadable:

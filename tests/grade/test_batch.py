@@ -3,6 +3,7 @@
 import json
 import os
 import time
+import zipfile
 from dataclasses import replace
 
 import psutil
@@ -76,6 +77,22 @@ def test_an_archive_that_cant_be_read_is_a_gap_and_the_others_are_graded(tmp_pat
     outcome = a_class.grade(scheduler=scheduler)
     assert list(outcome.results) == ["ann"] and a_class.graded == 1
     assert "bob.zip can't be read (File is not a zip file)" in outcome.gaps[0].why
+
+
+def test_an_archive_that_cant_be_read_is_no_empty_one(tmp_path, scheduler):
+    a_class = Class(tmp_path, {"ann": "right"})
+    with zipfile.ZipFile(a_class.folder / "bob.zip", "w"):
+        pass
+    assert a_class.grade(scheduler=scheduler).results["bob"]["score"] == 0
+    (a_class.folder / "bob.zip").write_bytes(b"no zip")
+    outcome = a_class.grade(scheduler=scheduler)
+    assert list(outcome.results) == ["ann"] and [gap.student for gap in outcome.gaps] == ["bob"]
+
+
+def test_what_was_left_out_is_in_the_result(tmp_path, scheduler):
+    a_class = Class(tmp_path, {"ann": "right"})
+    (a_class.folder / "ann" / "ch02a.cu").symlink_to("ch01a.cu")
+    assert a_class.grade(scheduler=scheduler).results["ann"]["notes"] == ["ch02a.cu is a link and was left out."]
 
 
 def test_a_text_that_changes_under_way_is_not_graded_as_the_old_one(tmp_path, scheduler, monkeypatch):
