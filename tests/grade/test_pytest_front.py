@@ -9,6 +9,7 @@ from junitparser import JUnitXml, Properties
 from lanewise.names import find_course
 
 COURSE = find_course()
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "teach-with-this.md").read_text(encoding="utf-8")
+pytestmark = pytest.mark.slow
 TABLE = re.findall(r"^\| (ann|bob|mallory) \|.*\| (\d+) of (\d+) \| (.*) \|$", PAGE, re.MULTILINE)
 
 
@@ -34,12 +35,14 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize(("student", "points", "most", "says"), TABLE, ids=[row[0] for row in TABLE])
 def test_the_page_says_what_comes_out(folder, student, points, most, says):
-    result = json.loads((folder / f"{student}.json").read_text())
+    (path,) = (folder / "results" / "verdicts").glob(f"{student}-*.json")
+    (report,) = (folder / "results" / "reports").glob(f"{student}-*.md")
+    result = json.loads(path.read_text())["result"]
     assert (result["score"], result["max_score"], result["status"]) == (int(points), int(most), "graded")
     kinds = [verdict["kind"] or "solved" for verdict in result["verdicts"]]
     assert set(kinds) == set(re.findall(r"[a-z-]+", says))
-    assert f"**{points} of {most} points**" in (folder / f"{student}.md").read_text()
-    assert all(str(verdict["seed"]) not in (folder / f"{student}.md").read_text() for verdict in result["verdicts"])
+    assert f"**{points} of {most} points**" in report.read_text(encoding="utf-8")
+    assert all(str(verdict["seed"]) not in report.read_text(encoding="utf-8") for verdict in result["verdicts"])
 
 
 def test_the_class_has_the_same_points(folder):
@@ -47,6 +50,12 @@ def test_the_class_has_the_same_points(folder):
     assert rows == {student: ("graded", points, most) for student, points, most, _ in TABLE}
     grades = {row["student_id"]: row["score"] for row in csv.DictReader((folder / "grades.csv").open())}
     assert grades == {student: points for student, points, _, _ in TABLE}
+
+
+def test_one_submission_alone_gets_the_same(folder):
+    (path,) = (folder / "results" / "verdicts").glob("ann-*.json")
+    alone = json.loads((folder / "ann.json").read_text())
+    assert alone["verdicts"] == json.loads(path.read_text())["result"]["verdicts"] and "**10 of 10 points**" in (folder / "ann.md").read_text()
 
 
 def test_the_table_has_all_three():
