@@ -79,8 +79,11 @@ def pump(client: Any, tasks: Iterable[tuple[str, str]], settle: Settle) -> None:
 
 def run_task(task: str) -> str:
     """On a worker: one submission → JSON of {result, why}. Keeps nothing, raises nothing for what a submission holds."""
+    from distributed import get_worker
+
     given = json.loads(task)
-    with tempfile.TemporaryDirectory(prefix="lanewise-class-") as folder:
+    # In the worker's own folder: dask removes it when it next starts a worker there, should this one be killed with the seed in it.
+    with tempfile.TemporaryDirectory(prefix="lanewise-class-", dir=get_worker().local_directory) as folder:
         submission, assignment, out = Path(folder, "submission"), Path(folder, "assignment"), Path(folder, "result.json")
         for place, files in ((submission, given["files"]), (assignment, given["assignment"])):
             place.mkdir()
