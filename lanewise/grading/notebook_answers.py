@@ -10,7 +10,7 @@ from lanewise.grading.verdict import clean_text
 from lanewise.names import Course, CourseError, Key
 
 LARGEST_NOTEBOOK = 256 << 20  # bytes; outputs are dropped while it is read, so that a large one costs time alone
-_MAGIC = re.compile(r"\s*%%solve[ \t]+(?P<key>\S+)[ \t]*(?:\n|$)")
+_MAGIC = re.compile(r"\s*%%solve(?P<key>|[ \t][^\n]*)(?:\n|$)")
 _MERGE = re.compile(rb"^(?:<{7}|={7}|>{7})(?: |\r?$)", re.MULTILINE)
 
 
@@ -40,9 +40,9 @@ def answers_in(raw: bytes, name: str, course: Course) -> Answers:
         if magic is None:
             continue
         try:
-            key = course.exercise(magic["key"])
+            key = course.exercise(magic["key"])  # the whole line, as the magic itself takes it
         except CourseError:
-            found.notes.append(f"{shown}: the cell `%%solve {clean_text(magic['key'], 40)}` names no exercise and was left out.")
+            found.notes.append(f"{shown}: the cell `%%solve {clean_text(magic['key'].strip(), 40)}` names no exercise and was left out.")
             continue
         answer = text[magic.end() :]
         if key in found.texts and found.texts[key] != answer:
@@ -67,7 +67,7 @@ def _code_cells(raw: bytes) -> list[str]:
         if _MERGE.search(raw):
             raise NotReadable("holds merge markers (<<<<<<<, >>>>>>>): resolve the merge and save it anew.") from None
         raise NotReadable("is no notebook (its JSON can't be read): save it anew from JupyterLab.") from None
-    if not isinstance(content, dict) or not isinstance(content.get("nbformat"), int):
+    if not isinstance(content, dict) or type(content.get("nbformat")) is not int:
         raise NotReadable("is no notebook (it says no format): save it anew from JupyterLab.")
     try:
         if content["nbformat"] == 4:

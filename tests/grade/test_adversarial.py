@@ -281,13 +281,20 @@ def test_a_child_inherits_nothing_that_tells_it_to_run_something_else(monkeypatc
     assert "PATH" in inherited and not {"PYTHONPATH", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "PYTHONSTARTUP", "GITHUB_TOKEN", "CUPY_CACHE_DIR"} & set(inherited)
 
 
-def test_the_compiler_cannot_read_the_secret():
-    """Its process is forked before the secret is sent, and the pipe that brings the secret is closed in it."""
-    from lanewise.grading import worker
-
-    source = open(worker.__file__, encoding="utf-8").read()
-    assert source.index("compile_apart(text") < source.index('say(stage="run")')
-    assert '"secret"' not in source, "the request that the compiler's process starts from has no secret in it"
+def test_the_compiler_has_ended_before_the_secret_is_sent():
+    """The judging process asks for the secret with "run"; up to then, it and the compiler that it forked have never had it."""
+    program = "import sys; from lanewise.grading.worker import main; main()"
+    child = subprocess.Popen([sys.executable, "-c", program], cwd=COURSE.root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    request = {"root": str(COURSE.root), "key": str(KEY), "text": RIGHT, "changes": {}, "describe": False, "cpu": 20}
+    child.stdin.write(json.dumps(request) + "\n")
+    child.stdin.flush()
+    stages = []
+    while "run" not in stages:
+        stages.append(json.loads(child.stdout.readline())["stage"])
+    out, _ = child.communicate(json.dumps(SECRET) + "\n", timeout=60)
+    assert stages == ["load", "compile", "run"]
+    said = [json.loads(line) for line in out.splitlines()]
+    assert said[-1]["verdict"]["kind"] is None and any(case["name"].startswith("hidden 1") for case in said[-1]["verdict"]["cases"])
 
 
 def test_hostile_names_and_text_come_out_as_json(tmp_path):

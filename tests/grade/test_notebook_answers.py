@@ -23,8 +23,10 @@ def test_the_last_of_two_cells_counts_and_is_noted(notebook):
     assert answers_in(notebook("%%solve ch01a\nint a;", "%%solve ch01a\nint a;"), "n.ipynb", COURSE).notes == []
 
 
-def test_a_cell_for_no_exercise_is_noted(notebook):
-    assert answers_in(notebook("%%solve ch99z\nint a;"), "n.ipynb", COURSE).notes == ["n.ipynb: the cell `%%solve ch99z` names no exercise and was left out."]
+@pytest.mark.parametrize("line", ["ch99z", "ch01a --file x", "", "../../ch99z"])
+def test_a_cell_for_no_exercise_is_noted(notebook, line):
+    found = answers_in(notebook(f"%%solve {line}\nint a;"), "n.ipynb", COURSE)
+    assert found.texts == {} and found.notes == [f"n.ipynb: the cell `%%solve {line}` names no exercise and was left out."]
 
 
 def test_crlf_bom_and_cleared_metadata_change_nothing(notebook):
@@ -52,12 +54,13 @@ def test_format_3_is_read():
         (b'{\n<<<<<<< HEAD\n"cells": []\n=======\n"cells": [1]\n>>>>>>> theirs\n}', "holds merge markers"),
         (b"[]", "it says no format"),
         (b'{"cells": []}', "it says no format"),
+        (b'{"nbformat": true, "cells": []}', "it says no format"),
         (b'{"nbformat": 4}', "is no notebook that can be read"),
         (b'{"nbformat": 4, "cells": 7}', "is no notebook that can be read"),
         (b'{"nbformat": 99, "cells": []}', "is no notebook that can be read"),
         (b'{"nbformat": 3, "worksheets": 1}', "is no notebook that can be read"),
     ],
-    ids=["empty", "no JSON", "no UTF-8", "deep", "merge markers", "a list", "no format", "lost cells", "odd cells", "from the future", "damaged format 3"],
+    ids=["empty", "no JSON", "no UTF-8", "deep", "merge markers", "a list", "no format", "true", "lost cells", "odd cells", "from the future", "bad format 3"],
 )
 def test_a_broken_notebook_is_one_sentence(raw, says):
     found = answers_in(raw, "n.ipynb", COURSE)
