@@ -57,11 +57,11 @@ def autograder_zip(args: Namespace) -> int:
 
 
 def _format_and_file(word: str) -> tuple[str, str]:
-    from lanewise.grading.formats import FORMATS
+    from lanewise.grading.formats import FOR_TEACHERS, FORMATS
 
     name, equals, where = word.partition("=")
-    if not equals or not where or name not in FORMATS:
-        raise CourseError(f"--also {word}: write FORMAT=FILE with one of {', '.join(FORMATS)}.")
+    if not equals or not where or name not in FORMATS | FOR_TEACHERS:
+        raise CourseError(f"--also {word}: write FORMAT=FILE with one of {', '.join(FORMATS | FOR_TEACHERS)}.")
     return name, where
 
 

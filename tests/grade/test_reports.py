@@ -13,7 +13,7 @@ from lanewise.derive import solution_text
 from lanewise.exercise import load_exercise
 from lanewise.grading.assignment import read_assignment
 from lanewise.grading.formats import FORMATS, render
-from lanewise.grading.reports import NOT_YOURS, student_report, teacher_markdown, to_html, to_markdown
+from lanewise.grading.reports import NOT_YOURS, student_report, to_html, to_markdown
 from lanewise.grading.submission import grade_submission
 from lanewise.names import find_course
 
@@ -146,7 +146,7 @@ def test_hostile_text_stays_text_in_markdown(result):
 
 
 def test_the_teacher_reads_seeds_hidden_cases_and_protections(result):
-    text = teacher_markdown(result).replace("\\", "")
+    text = render("teacher", result).replace("\\", "")
     for verdict in result["verdicts"]:
         assert f"seed {verdict['seed']}" in text and verdict["testset"] in text
     assert "hidden 1" in text and "(hidden)" in text and "processor time" in text

@@ -1,4 +1,4 @@
-"""Results in the formats of other systems. Each is made from the student's report, so none can say more than a student may read."""
+"""Results in the formats of other systems. Each is made from the student's report, so none can say more than a student may read; "teacher" alone has all."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from lanewise.grading.reports import student_report, to_html, to_markdown
+from lanewise.grading.reports import student_report, teacher_markdown, to_html, to_markdown
 from lanewise.names import CourseError
 
 
 def render(name: str, result: dict[str, Any]) -> str:
-    """The text of a result in a format: a key of FORMATS. Raises CourseError for any other name, and where the format can't hold the result."""
-    if name not in FORMATS:
-        raise CourseError(f"There is no format {name!r}: choose one of {', '.join(FORMATS)}.")
-    return FORMATS[name](result)
+    """The text of a result in a format: a key of FORMATS, or "teacher". Raises CourseError for any other name, and where the format can't hold the result."""
+    if name not in FORMATS | FOR_TEACHERS:
+        raise CourseError(f"There is no format {name!r}: choose one of {', '.join(FORMATS | FOR_TEACHERS)}.")
+    return (FORMATS | FOR_TEACHERS)[name](result)
 
 
 def _json(whole: dict[str, Any]) -> str:
@@ -54,3 +54,4 @@ FORMATS: dict[str, Callable[[dict[str, Any]], str]] = {
     "prairielearn": _prairielearn,
     "junit": _junit,
 }
+FOR_TEACHERS: dict[str, Callable[[dict[str, Any]], str]] = {"teacher": teacher_markdown}
