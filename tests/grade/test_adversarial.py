@@ -17,6 +17,8 @@ from lanewise.grading.assignment import Terms, read_assignment
 from lanewise.grading.submission import grade_submission
 from lanewise.names import find_course
 
+pytestmark = pytest.mark.slow  # children, compilers and clocks: seconds each in sum
+
 COURSE = find_course()
 KEY = COURSE.exercise("ch01a")
 SUM = COURSE.exercise("ch05b")

@@ -9,6 +9,8 @@ from lanewise.grading import sandbox
 from lanewise.grading.verdict import LONGEST_MESSAGE, CaseResult, Verdict, clean, clean_text
 from lanewise.names import Course, CourseError, find_course
 
+pytestmark = pytest.mark.slow  # children, compilers and clocks: seconds each in sum
+
 COURSE = find_course()
 KEY = COURSE.exercise("ch01a")
 SOLUTION = solution_text(COURSE.solution(KEY).read_text(encoding="utf-8")).encode()

@@ -14,6 +14,8 @@ from lanewise.grading.assignment import Terms, read_assignment
 from lanewise.grading.submission import find_answers, grade_submission
 from lanewise.names import find_course
 
+pytestmark = pytest.mark.slow  # children, compilers and clocks: seconds each in sum
+
 COURSE = find_course()
 A, B, C = (COURSE.exercise(word) for word in ("ch01a", "ch05b", "ch04a"))
 RIGHT = solution_text(COURSE.solution(A).read_text(encoding="utf-8"))
