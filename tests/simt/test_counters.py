@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from code_size import code_bytes  # noqa: E402
 from counters import METRICS, differences, numbers, table  # noqa: E402
 from families.case import Case, difference  # noqa: E402
 from families.launch import launch  # noqa: E402
-from known import KNOWN_BY_NAME, known  # noqa: E402
+from known import KNOWN_BY_NAME, known, matches, parted  # noqa: E402
 from stored import DIGESTS, Stored  # noqa: E402
 
 FILE = GPU / "data" / "ncu_h200.json"
@@ -45,21 +44,16 @@ def test_the_readings_are_there() -> None:
         assert missing == [], f"{name}: no reading of {missing}"
 
 
-def marks(name: str) -> list:
-    chapter = re.match(r"course\.ch(\d+)", name)
-    return [pytest.mark.slow] if chapter and int(chapter[1]) >= 9 else []
-
-
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.name, marks=marks(case.name)) for case in MEASURED if known(case.name) is None])
+@pytest.mark.parametrize("case", MEASURED, ids=lambda case: case.name)
 def test_counters_equal_nsight_compute(case: Case) -> None:
-    assert unequal(case) == []
+    assert parted(case.name, unequal(case))[1] == []
 
 
-@pytest.mark.parametrize("start", [start for start in KNOWN_BY_NAME if not start.startswith("course.")])
-def test_known_differences_are_still_there(start: str) -> None:
+@pytest.mark.parametrize("listed", [listed for listed in KNOWN_BY_NAME if not listed.startswith("course.")])
+def test_known_differences_are_still_there(listed: str) -> None:
     """Only these few, and each for as long as it is true."""
-    cases = [case for case in MEASURED if case.name.startswith(start)]
-    assert any(unequal(case) for case in cases), f"{start}… is equal now: delete its line"
+    cases = [case for case in MEASURED if matches(case.name, listed)]
+    assert any(unequal(case) for case in cases), f"{listed} is equal now: delete its line"
 
 
 def test_few_differences_are_known() -> None:
