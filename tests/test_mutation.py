@@ -33,7 +33,7 @@ def without_each_barrier(text):
         yield text.count("\n", 0, match.start()) + 1, text[: match.start()] + ";" + text[match.end() :]
 
 
-SLOW_FROM = 5  # the first chapters stand for all of them in `make fast`
+SLOW_FROM = 4  # the first chapters stand for all of them in `make fast`
 MUTANTS = [
     pytest.param(key, text, id=f"{key}-line-{line}", marks=[pytest.mark.slow] if key.number >= SLOW_FROM else [])
     for key, whole in kernels()
