@@ -1,18 +1,18 @@
 // FlashAttention-2 on tensor cores: mma.sync, ldmatrix, cp.async (sm_80 and up),
 // a template: #include <flash2.cuh> and take flash2<__half, 64, 128, false>.
 //
-// grid:  (ceil(Nq / 128), heads)        block: 128 threads, a warp for 32 rows
-// shared: dynamic, 2 d (128 + 2 Bc) bytes: Q, one tile of K, one of V
+// grid:  (ceil(Nq / Br), heads)         block: 32 warps threads
+// shared: dynamic, 2 d (Br + 2 Bc) bytes: Q, one tile of K, one of V
 // Q:     T (heads, Nq, d), read         K, V: T (heads / group, Nk, d), read
 // O:     T (heads, Nq, d), written      LSE:  float32 (heads, Nq), written
-// T: __half or __nv_bfloat16; d: 64 or 128; Bc: keys of a tile
+// T: __half or __nv_bfloat16; d: 64 or 128; Bc: keys of a tile, 32, 64 or 128
+// Br: queries of a block, 128 unless said otherwise; warps: 4 unless said
+// otherwise, each for Br / warps = 16 or 32 of its rows
 // group: query heads that share a key head; causal: query i sees keys up to
 // i + Nk - Nq. A row that sees no key gets O = 0 and LSE = -infinity.
 #pragma once
 #include <math_constants.h>
 #include <ptx.cuh>
-
-constexpr int Br = 128, threads = 128;
 
 // Where 16-byte chunk `chunk` of row `row` lies: chunks of a row trade places
 // by its number, so that 8 rows of one chunk lie in different banks.
@@ -23,7 +23,7 @@ __device__ __forceinline__ unsigned place(int row, int chunk) {
 
 // Rows first .. first + rows of src into shared memory; rows past n are zeros.
 // A thread's rows are 8 or 16 apart, so its chunk lies in the same place of each.
-template <typename T, int d, int rows>
+template <typename T, int d, int rows, int threads = 128>
 __device__ __forceinline__ void copy_tile(unsigned to, const T* src, int first, int n) {
     constexpr int chunks = d / 8, step = threads / chunks;  // rows a round
     const int chunk = threadIdx.x % chunks, start = threadIdx.x / chunks;
@@ -51,10 +51,12 @@ struct Rows {
     __device__ __forceinline__ unsigned at(int k) const { return base + (k * 32 ^ flip); }
 };
 
-template <typename T, int d, int Bc, bool causal>
-__global__ void __launch_bounds__(threads)
+template <typename T, int d, int Bc, bool causal, int Br = 128, int warps = 4>
+__global__ void __launch_bounds__(32 * warps)
 flash2(const T* __restrict__ Q, const T* __restrict__ K, const T* __restrict__ V, T* __restrict__ O,
        float* __restrict__ LSE, int Nq, int Nk, int group, float scale) {
+    constexpr int threads = 32 * warps, rows = Br / warps, parts = rows / 16;  // of a warp: rows, in parts of 16
+    static_assert(rows == 16 || rows == 32, "a warp takes 16 or 32 rows");
     extern __shared__ __align__(128) unsigned char memory[];
     const unsigned Qs = ptx::shared_address(memory), Ks = Qs + Br * d * 2, Vs = Ks + Bc * d * 2;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -68,20 +70,20 @@ flash2(const T* __restrict__ Q, const T* __restrict__ K, const T* __restrict__ V
     const int keys = causal ? max(0, min(Nk, min(first + Br, Nq) + see)) : Nk;  // what my rows see at all
     const int tiles = (keys + Bc - 1) / Bc;
 
-    const Rows<d> q_at(Qs, 32 * warp + lane % 16, lane / 16);
+    const Rows<d> q_at(Qs, rows * warp + lane % 16, lane / 16);
     const Rows<d> k_at(Ks, lane % 8 + lane / 16 * 8, lane / 8 % 2);
     const Rows<d> v_at(Vs, lane % 16, lane / 16);
 
-    float o[2][d / 8][4] = {};                              // rows 16 i + lane / 4 (+ 8) of my 32
-    float m[2][2], l[2][2];
+    float o[parts][d / 8][4] = {};                          // rows 16 i + lane / 4 (+ 8) of mine
+    float m[parts][2], l[parts][2];
 #pragma unroll
-    for (int i = 0; i < 2; ++i)
+    for (int i = 0; i < parts; ++i)
         for (int h = 0; h < 2; ++h) m[i][h] = -CUDART_INF_F, l[i][h] = 0.0f;
     const float scale2 = scale * 1.4426950408889634f;       // exp(x) = exp2(x log2 e)
 
     if (tiles > 0) {
-        copy_tile<T, d, Br>(Qs, Q, first, Nq);
-        copy_tile<T, d, Bc>(Ks, K, (tiles - 1) * Bc, Nk);
+        copy_tile<T, d, Br, threads>(Qs, Q, first, Nq);
+        copy_tile<T, d, Bc, threads>(Ks, K, (tiles - 1) * Bc, Nk);
     }
     ptx::cp_async_commit();
 
@@ -89,43 +91,43 @@ flash2(const T* __restrict__ Q, const T* __restrict__ K, const T* __restrict__ V
         const int start = t * Bc;
         ptx::cp_async_wait<0>();
         __syncthreads();                                    // K is here for all; all are done with the old V
-        copy_tile<T, d, Bc>(Vs, V, start, Nk);
+        copy_tile<T, d, Bc, threads>(Vs, V, start, Nk);
         ptx::cp_async_commit();
 
-        float s[2][Bc / 8][4] = {};
+        float s[parts][Bc / 8][4] = {};
 #pragma unroll
         for (int k = 0; k < d / 16; ++k) {
-            unsigned a[2][4];
+            unsigned a[parts][4];
 #pragma unroll
-            for (int i = 0; i < 2; ++i)
+            for (int i = 0; i < parts; ++i)
                 ptx::ldmatrix_x4(a[i], q_at.at(k) + 16 * i * d * 2);
 #pragma unroll
             for (int j = 0; j < Bc / 16; ++j) {
                 unsigned b[4];
                 ptx::ldmatrix_x4(b, k_at.at(k) + 16 * j * d * 2);
 #pragma unroll
-                for (int i = 0; i < 2; ++i) {
+                for (int i = 0; i < parts; ++i) {
                     ptx::mma_m16n8k16(s[i][2 * j], a[i], b[0], b[1], T());
                     ptx::mma_m16n8k16(s[i][2 * j + 1], a[i], b[2], b[3], T());
                 }
             }
         }
 
-        if (start + Bc > Nk || (causal && start + Bc - 1 > first + 32 * warp + see)) {
+        if (start + Bc > Nk || (causal && start + Bc - 1 > first + rows * warp + see)) {
 #pragma unroll
-            for (int i = 0; i < 2; ++i)
+            for (int i = 0; i < parts; ++i)
 #pragma unroll
                 for (int j = 0; j < Bc / 8; ++j)
 #pragma unroll
                     for (int e = 0; e < 4; ++e) {
-                        const int row = first + 32 * warp + 16 * i + lane / 4 + e / 2 * 8;
+                        const int row = first + rows * warp + 16 * i + lane / 4 + e / 2 * 8;
                         const int key = start + 8 * j + lane % 4 * 2 + e % 2;
                         if (key >= Nk || (causal && key > row + see)) s[i][j][e] = -CUDART_INF_F;
                     }
         }
 
 #pragma unroll
-        for (int i = 0; i < 2; ++i) {
+        for (int i = 0; i < parts; ++i) {
 #pragma unroll
             for (int h = 0; h < 2; ++h) {                   // row lane / 4, then row lane / 4 + 8
                 float top = m[i][h];
@@ -154,14 +156,14 @@ flash2(const T* __restrict__ Q, const T* __restrict__ K, const T* __restrict__ V
 
         ptx::cp_async_wait<0>();
         __syncthreads();                                    // V is here for all; all are done with K
-        if (t > 0) copy_tile<T, d, Bc>(Ks, K, start - Bc, Nk);
+        if (t > 0) copy_tile<T, d, Bc, threads>(Ks, K, start - Bc, Nk);
         ptx::cp_async_commit();
 
 #pragma unroll
         for (int k = 0; k < Bc / 16; ++k) {
-            unsigned a[2][4];                               // C's layout is A's: P stays in registers
+            unsigned a[parts][4];                               // C's layout is A's: P stays in registers
 #pragma unroll
-            for (int i = 0; i < 2; ++i) {
+            for (int i = 0; i < parts; ++i) {
                 a[i][0] = ptx::pack2(s[i][2 * k][0], s[i][2 * k][1], T());
                 a[i][1] = ptx::pack2(s[i][2 * k][2], s[i][2 * k][3], T());
                 a[i][2] = ptx::pack2(s[i][2 * k + 1][0], s[i][2 * k + 1][1], T());
@@ -172,7 +174,7 @@ flash2(const T* __restrict__ Q, const T* __restrict__ K, const T* __restrict__ V
                 unsigned b[4];
                 ptx::ldmatrix_x4_trans(b, v_at.at(c) + 16 * k * d * 2);
 #pragma unroll
-                for (int i = 0; i < 2; ++i) {
+                for (int i = 0; i < parts; ++i) {
                     ptx::mma_m16n8k16(o[i][2 * c], a[i], b[0], b[1], T());
                     ptx::mma_m16n8k16(o[i][2 * c + 1], a[i], b[2], b[3], T());
                 }
@@ -183,14 +185,14 @@ flash2(const T* __restrict__ Q, const T* __restrict__ K, const T* __restrict__ V
     ptx::cp_async_wait<0>();
     __syncthreads();                                        // all are done with Q: O takes its place
 #pragma unroll
-    for (int i = 0; i < 2; ++i)
+    for (int i = 0; i < parts; ++i)
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
             float sum = l[i][h];
             sum += __shfl_xor_sync(0xffffffffu, sum, 1);
             sum += __shfl_xor_sync(0xffffffffu, sum, 2);
             const float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
-            const int r = 32 * warp + 16 * i + lane / 4 + 8 * h;
+            const int r = rows * warp + 16 * i + lane / 4 + 8 * h;
             if (lane % 4 == 0 && first + r < Nq)
                 LSE[(size_t)head * Nq + first + r] = sum > 0.0f ? m[i][h] * scale + logf(sum) : -CUDART_INF_F;
 #pragma unroll
@@ -199,11 +201,11 @@ flash2(const T* __restrict__ Q, const T* __restrict__ K, const T* __restrict__ V
                 *reinterpret_cast<unsigned*>(memory + place<d>(r, c) + lane % 4 * 4) = pair;
             }
         }
-    __syncwarp();                                           // my warp's 32 rows of O are in shared memory
+    __syncwarp();                                           // my warp's rows of O are in shared memory
     constexpr int chunks = d / 8;
 #pragma unroll
-    for (int k = lane; k < 32 * chunks; k += 32) {
-        const int r = 32 * warp + k / chunks, chunk = k % chunks;
+    for (int k = lane; k < rows * chunks; k += 32) {
+        const int r = rows * warp + k / chunks, chunk = k % chunks;
         if (first + r < Nq)
             *reinterpret_cast<uint4*>(O + (size_t)(first + r) * d + chunk * 8) = *reinterpret_cast<const uint4*>(memory + place<d>(r, chunk));
     }

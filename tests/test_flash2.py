@@ -33,9 +33,23 @@ def attention(q, k, v, scale: float, causal: bool) -> tuple[np.ndarray, np.ndarr
 )  # fmt: skip
 @pytest.mark.parametrize("type", ["__half", "__nv_bfloat16"])
 def test_values(type: str, heads: int, group: int, nq: int, nk: int, causal: bool, d: int, Bc: int) -> None:
-    name = f"flash2<{type}, {d}, {Bc}, {'true' if causal else 'false'}>"
+    attend(f"{type}, {d}, {Bc}, {'true' if causal else 'false'}", type, heads, group, nq, nk, causal, d, Bc)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(
+    ("Br", "warps", "Bc", "d"), [(64, 4, 32, 64), (64, 4, 64, 128), (64, 2, 64, 64), (128, 4, 32, 128), (128, 8, 32, 64), (128, 8, 128, 64), (128, 8, 64, 128)]
+)
+def test_other_tiles(Br: int, warps: int, Bc: int, d: int, causal: bool) -> None:
+    for nq, nk in ((1, 1), (Br - 1, Bc + 1), (Br + 1, 2 * Bc - 1), (Br + 17, 9)):
+        attend(f"__half, {d}, {Bc}, {'true' if causal else 'false'}, {Br}, {warps}", "__half", 2, 2, nq, nk, causal, d, Bc, Br, warps)
+
+
+def attend(form: str, type: str, heads: int, group: int, nq: int, nk: int, causal: bool, d: int, Bc: int, Br: int = 128, warps: int = 4) -> None:
+    """One launch of flash2<form>, its report and its values."""
+    name = f"flash2<{form}>"
     kernel = simt.compile("#include <flash2.cuh>\n", names=(name,)).kernel(name)
-    kernel.max_dynamic_shared_size_bytes = shared = 2 * d * (128 + 2 * Bc)
+    kernel.max_dynamic_shared_size_bytes = shared = 2 * d * (Br + 2 * Bc)
     rng = np.random.default_rng(nq + nk)
     wide = [rng.standard_normal((h, n, d)).astype(np.float32) for h, n in ((heads, nq), (heads // group, nk), (heads // group, nk))]
     if type == "__half":
@@ -46,7 +60,7 @@ def test_values(type: str, heads: int, group: int, nq: int, nk: int, causal: boo
         exact = [(x.astype(np.uint32) << 16).view(np.float32).astype(np.float64) for x in (q, k, v)]
     o, lse = np.empty_like(q), np.empty((heads, nq), np.float32)
     args = [q, k, v, simt.Output(o), simt.Output(lse), np.int32(nq), np.int32(nk), np.int32(group), np.float32(d**-0.5)]
-    report = kernel.launch((-(-nq // 128), heads), 128, args, shared)
+    report = kernel.launch((-(-nq // Br), heads), 32 * warps, args, shared)
     assert report.ok, str(report)
     right, right_lse = attention(exact[0], *(np.repeat(x, group, axis=0) for x in exact[1:]), d**-0.5, causal)
     got = o.astype(np.float64) if type == "__half" else (o.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
