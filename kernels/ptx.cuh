@@ -24,6 +24,11 @@ __device__ __forceinline__ void ldmatrix_x4_trans(unsigned (&r)[4], unsigned at)
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at));
 }
 
+// Four 8x8 matrices to shared memory: what ldmatrix_x4 would load back. (9.7.14.5.16 stmatrix, sm_90)
+__device__ __forceinline__ void stmatrix_x4(unsigned at, unsigned r0, unsigned r1, unsigned r2, unsigned r3) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(r0), "r"(r1), "r"(r2), "r"(r3) : "memory");
+}
+
 // C += A B: A 16x16, B 16x8, C 16x8 in float32. (9.7.14.5.8 mma.m16n8k16)
 __device__ __forceinline__ void mma_m16n8k16(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1, __half) {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
