@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, lengths
 
 RTOL, ATOL = np.float32(1e-3), np.float32(1e-4)
 
@@ -33,6 +33,16 @@ def reference(data):
 
 
 nan, inf = np.nan, np.inf
+PAIRS = [(nan, 1.0), (1.0, nan), (nan, nan), (inf, inf), (-inf, inf), (1.0, inf), (inf, 1.0), (nan, inf)]
+
+
+def drawn(rng, n):
+    """For a hidden case: a third of the elements wrong, and as many special pairs as there is room for, in drawn places."""
+    places = [int(i) for i in rng.permutation(n)]
+    specials = [(place, *PAIRS[k]) for place, k in zip(places, rng.permutation(len(PAIRS)), strict=False)]
+    return places[len(specials) : len(specials) + n // 3], specials
+
+
 exercise = Exercise(
     title="Count the wrong elements, and let no NaN slip through",
     reference=reference,
@@ -47,6 +57,7 @@ exercise = Exercise(
         Case("others", data(500, (255, 256, 499), [(100, nan, inf), (257, -inf, -inf)]), launch, visible=False),
     ),
     budget=Budget("n = 1024, many wrong", "32 warps, one atomicAdd each", atomics=32),
+    variation=lambda rng: [Case(f"n = {n}", data(n, *drawn(rng, n)), launch) for (n,) in lengths(rng, 256)],
     hints=(
         "`NaN > limit` is false, and so is `NaN <= limit`: ask for what is right, and negate that. And what is the limit where infinity is wanted?",
         (

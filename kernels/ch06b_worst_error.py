@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch
+from lanewise.exercise import Case, Exercise, Launch, lengths
 
 
 def data(n, specials=()):
@@ -25,6 +25,18 @@ def reference(data):
 
 launch = Launch(1, 256, "got want worst n")
 nan, inf = np.nan, np.inf
+
+
+def drawn(rng):
+    """For hidden cases: lengths, each with no special pair, with equal infinities alone, and with a NaN or an infinity in a drawn place."""
+    bad = [(nan, 1.0), (1.0, nan), (inf, 1.0), (-inf, inf), (nan, inf)]
+    for (n,) in lengths(rng, 256):
+        place = int(rng.integers(n))
+        yield n, []
+        yield n, [(place, -inf, -inf)]
+        yield n, [(place, *bad[int(rng.integers(len(bad)))])]
+
+
 exercise = Exercise(
     title="Repair a checker that praises NaN",
     reference=reference,
@@ -39,6 +51,7 @@ exercise = Exercise(
         Case("the same infinity on both sides", data(300, [(10, inf, inf), (299, -inf, -inf)]), launch),
         Case("others", data(400, [(398, nan, inf), (0, inf, inf)]), launch, visible=False),
     ),
+    variation=lambda rng: [Case(f"n = {n}, {len(specials)} special", data(n, specials), launch) for n, specials in drawn(rng)],
     hints=(
         "If one of two numbers is NaN, fmaxf gives the other one. What should an element that is NaN count as, before it meets fmaxf?",
         "Take error = 0 where a == b (then infinities fit, too), else fabsf(a - b); where that isnan, make it infinity: __int_as_float(0x7f800000).",

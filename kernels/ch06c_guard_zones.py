@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Case, Exercise, Launch, ceil_div, lengths
 
 POISON = 0x7FA5A5A5
 
@@ -35,6 +35,13 @@ def reference(data):
     return {"counts": np.array([inside.sum(), (~poisoned).sum() - (~inside).sum()], dtype=np.int32)}
 
 
+def drawn(rng, n):
+    """For a hidden case: unwritten elements and strayed words in drawn places, the zones' outermost and innermost words among them."""
+    words = [0, 31, 32 + n, 63 + n, *(int(word) for word in rng.choice([*range(1, 31), *range(33 + n, 63 + n)], 5, replace=False))]
+    strayed = [(word, int(rng.integers(1 << 30))) for word in words if rng.random() < 0.7]
+    return [int(i) for i in rng.permutation(n)[: int(rng.integers(0, n // 2 + 1))]], strayed
+
+
 exercise = Exercise(
     title="Who wrote nothing, and who wrote too far?",
     reference=reference,
@@ -48,6 +55,7 @@ exercise = Exercise(
         Case("an output that is NaN, and written", data(10, (2,), (), [(5, np.nan)]), launch),
         Case("others", data(200, (0, 199), [(0, 0), (31, 1), (232, 2), (263, 3)]), launch, visible=False),
     ),
+    variation=lambda rng: [Case(f"n = {n}", data(n, *drawn(rng, n)), launch) for (n,) in lengths(rng, 128)],
     hints=(
         (
             "Poison is a NaN, and no comparison of floats finds one: NaN == NaN is false. Compare the bits. And "

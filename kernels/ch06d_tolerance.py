@@ -47,6 +47,16 @@ def twice_off(row, total):
     return total + np.float32(2.0 * row.size * 2.0**-24 * np.abs(row).sum())
 
 
+def drawn(rng, rows):
+    """Data of a hidden case: rows of drawn lengths, one of them empty where there are several, of a drawn size; a third of them spoiled."""
+    lengths = rng.integers(20, 60, rows)
+    if rows > 1:
+        lengths[rng.integers(rows)] = 0
+    changes = (without_last, half_off, twice_off, lambda row, total: np.nan)
+    spoil = [(int(row), changes[int(rng.integers(len(changes)))]) for row in np.flatnonzero(lengths)[::3]]
+    return data(*(int(n) for n in lengths), scale=float(10.0 ** rng.integers(-6, 7)), spoil=spoil)
+
+
 exercise = Exercise(
     title="A tolerance that knows the length",
     reference=reference,
@@ -59,6 +69,7 @@ exercise = Exercise(
         Case("70 rows", data(*range(70), spoil=[(69, without_last), (3, twice_off)]), launch),
         Case("others", data(0, 1, 250, scale=1e3, spoil=[(2, without_last)]), launch, visible=False),
     ),
+    variation=lambda rng: [Case(f"{rows} rows", drawn(rng, rows), launch) for rows in (1, 63, 65, int(rng.integers(66, 130)))],
     hints=(
         (
             "What does 1e-5 mean for numbers of size 1e-6, and for 300 numbers of size 1e6? The contract's head has "

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Case, Exercise, Launch, ceil_div, lengths
 
 KB = 1024
 
@@ -56,6 +56,7 @@ exercise = Exercise(
         Case("70 kernels of all sizes", any_kernels(70), launch),
         Case("others", any_kernels(100), launch, visible=False),
     ),
+    variation=lambda rng: [Case(f"{n} kernels", any_kernels(n), launch) for (n,) in lengths(rng, 64)],
     hints=(
         "Work in warps. How many of the 16384 registers of its part does one warp take, so how many whole warps does each of the four parts hold?",
         "by_regs = 4 * (16384 / per_warp) / w with per_warp rounded up to 256; by_shared = 228 KB / (shared + 1 KB, rounded up). Then 64 / w, and 32.",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, Trace, ceil_div
+from lanewise.exercise import Case, Exercise, Launch, Trace, ceil_div, lengths
 
 d, Br, Bc = 32, 16, 32
 
@@ -63,10 +63,10 @@ def attention(Q, K, V, causal):
 
 def answers(data):
     """(batch, head) → what `attention` gives for it; and the array of O in its own order of axes."""
-    rows_first = data["q_head"] == d
+    _, Hq, Nq = data["LSE"].shape
+    rows_first = data["Q"].shape[1:3] == (Nq, Hq) and data["q_row"] == Hq * d
     Q, K, V = (data[name] if rows_first else data[name].swapaxes(1, 2) for name in "QKV")
-    batch, Hq, _ = data["LSE"].shape
-    group = int(data["group"])
+    batch, group = len(Q), int(data["group"])
     each = [[attention(Q[b, :, h], K[b, :, h // group], V[b, :, h // group], data["causal"]) for h in range(Hq)] for b in range(batch)]
     O = np.array([[one[0] for one in heads] for heads in each])  # noqa: E741
     return each, O.swapaxes(1, 2) if rows_first else O
@@ -94,6 +94,10 @@ exercise = Exercise(
         Case("one head of keys for all, causal", data(2, 4, 6, 3, 1, 1), launch),
         Case("another shape", data(2, 17, 33, 4, 2, 1), launch, visible=False),
     ),
+    variation=lambda rng: [
+        Case(f"{order} first, {Nq} queries, {Nk} keys", data(2, Nq, Nk, 2, int(rng.choice((1, 2))), causal, order == "rows"), launch)
+        for (Nq, Nk), order, causal in (*zip(lengths(rng, Br, Bc), rng.permutation(("rows", "heads", "rows")), (1, 0, 1), strict=True), ((9, 4), "rows", 1))
+    ],
     hints=(
         "Two steps for each pointer, one to the sequence and one to the head, each a number times its stride. How many query heads share a head of keys?",
         "`Q += batch * q_batch + head * q_head;` and likewise O; K and V move by k_batch, and by k_head for each `head / group`.",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, Trace, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, Trace, ceil_div, lengths
 
 d, Br, Bc = 32, 16, 32
 
@@ -82,6 +82,10 @@ exercise = Exercise(
         "16 rows of a group in one tile, so 40 keys and values once for each of 2 groups; LSE of a head are 16 bytes, half a sector",
         global_bytes=4 * (2 * 4 * 8 * d + 2 * 2 * 40 * d) + 16 * 32,
     ),
+    variation=lambda rng: [
+        Case(f"{group} heads share, {Nq} queries, {Nk} keys", data(2, Nq, Nk, 2, group, causal), launch)
+        for (Nq, Nk), group, causal in (*zip(lengths(rng, Br // 2, Bc), map(int, rng.permutation((2, 3, 5))), (1, 0, 1), strict=True), ((9, 4), 2, 1))
+    ],
     hints=(
         "Let the head run fastest: rows 0 .. group - 1 are query 0 of the group's heads, and neighbours in Q. Which query is row p, and which head?",
         "Query p / group, head p % group. In Q and O that row lies (p / group) * H + p % group rows further on, in LSE at p % group * Nq + p / group.",

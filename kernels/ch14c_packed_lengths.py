@@ -69,6 +69,13 @@ def everything(data):
     return {"O": O, "LSE": LSE, "trace": told}
 
 
+def drawn(rng):
+    """For hidden cases: lengths beside a tile and beyond one, in a drawn order with an empty sequence, first as many keys as queries, then others."""
+    queries = [int(n) for n in rng.permutation((0, 1, Br + int(rng.choice((-1, 1))), Br + int(rng.integers(2, Br))))]
+    yield tuple(queries), tuple(queries), 1
+    yield tuple(queries), tuple(n and n + int(rng.integers(0, Bc)) for n in queries), int(rng.integers(2))
+
+
 exercise = Exercise(
     title="Sequences of different lengths, packed",
     reference=reference,
@@ -82,6 +89,10 @@ exercise = Exercise(
         Case("more keys than queries, causal", data((1, 3), (33, 9), 1, 1), launch),
         Case("another shape", data((18, 1), (20, 2), 2, 1), launch, visible=False),
     ),
+    variation=lambda rng: [
+        Case(f"queries {queries}, keys {keys}", data(queries, keys, int(rng.integers(1, 3)), causal), launch)
+        for queries, keys, causal in (*drawn(rng), ((1,), (1,), 0), ((3, 9), (3, 4), 1))
+    ],
     hints=(
         "blockIdx.z is the sequence; cu_q tells where its queries begin, and where the next one's do. Rows lie heads * 32 floats apart.",
         "s0 = cu_q[blockIdx.z], Nq = cu_q[blockIdx.z + 1] - s0, keys likewise; `if (first >= Nq) return;`. Q moves by ((size_t)s0 * H + head) * d.",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, lengths
 
 d, Br, Bc = 32, 16, 32
 
@@ -53,6 +53,10 @@ exercise = Exercise(
         "Q, O and LSE once; of K and V each of a head's 3 items asks for 32, 32 and 40 rows; 6 numbers in a sector each",
         global_bytes=4 * 2 * (2 * 40 * d + 2 * (32 + 32 + 40) * d + 40) + 6 * 32,
     ),
+    variation=lambda rng: [
+        Case(f"{heads} heads of {N}, {blocks} blocks", data(heads, N, blocks), launch)
+        for (N,), heads, blocks in zip((*lengths(rng, Bc), (Br + 1,)), map(int, rng.permutation((1, 2, 1, 2))), map(int, rng.permutation(4) + 1), strict=True)
+    ],
     hints=(
         "There are tiles * heads items. The last tile of every head is the longest: all heads' last tiles come first, then all heads' second last.",
         "item / heads counts tiles from the end: `first = (tiles - 1 - item / heads) * Br`, and `head = item % heads`.",

@@ -74,7 +74,9 @@ exercise = Exercise(
         Case("scores far apart", data(1, 1, 1, 5, 20, spread=10.0), launch),
         Case("another shape", data(2, 2, 1, 7, 18, causal=True), launch, visible=False),
     ),
-    variation=lambda rng: [Case(f"shape {s}", data(1, 2, 1, *s), launch) for s in lengths(rng, T, T)],
+    variation=lambda rng: [
+        Case(f"shape {s}, causal {causal}", data(1, 2, 1, *s, causal), launch) for s, causal in zip((*lengths(rng, T, T), (9, 4)), (0, 0, 1, 1), strict=True)
+    ],
     hints=(
         "Three places: delta is the row's sum of O * dO; the weight comes from s, scale and lse, but only where the pair is seen; then dQ collects dS times "
         "the rows of K, just as O collected P times the rows of V.",

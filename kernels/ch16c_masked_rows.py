@@ -68,7 +68,7 @@ exercise = Exercise(
         Case("a whole tile sees nothing", data(1, 20, 3), launch),
         Case("another shape", data(2, 19, 17), launch, visible=False),
     ),
-    variation=lambda rng: [Case(f"shape {s}", data(2, *s), launch) for s in lengths(rng, T, T)],
+    variation=lambda rng: [Case(f"shape {s}", data(2, *s), launch) for s in (*lengths(rng, T, T), (9, 4))],
     hints=(
         "What is LSE of a query that sees no key, and what does exp(score - LSE) get to see for it?",
         "-inf - (-inf) is NaN. Decide by `seen`, not by the score: `const float p = seen ? expf(scale * s - lse) : 0.0f;`.",
