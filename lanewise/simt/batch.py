@@ -46,6 +46,7 @@ class Batch:
         self.fences: ndarray | None = None  # time of each thread's last fence: see checks.order
         self.shared_check: Any = SharedCheck(self)
         self.copies: Any = None  # asynchronous copies under way: see instructions.async_copy
+        self.wgmma: Any = None  # asynchronous products under way: see instructions.wgmma_state
         self.groups: list[Group] = []
         self.picks, self.spun, self.watch = 0, -1, Watch()
         entry = machine.program.main
@@ -251,6 +252,7 @@ class Batch:
         partial = [(t, m[:, columns] if m.shape[1] > 1 else m) for t, m in source.partial_syncs]
         check = source.shared_check.columns(self, columns)
         self.copies = None if source.copies is None else source.copies.columns(self, columns)
+        self.wgmma = None if source.wgmma is None else source.wgmma.columns(self, columns)
         self.fences = None if source.fences is None else source.fences[:, :, columns]
         self.time, self.last_sync, self.picks, self.spun, self.watch = source.time, source.last_sync, source.picks, -1, Watch()
         old_b = source.B

@@ -189,6 +189,10 @@ class Machine:
 
     def extra_flops(self, i) -> int:
         """Operations of a warp-wide matrix instruction."""
+        if i.opcode == "wgmma":
+            from .instructions import wgmma
+
+            return wgmma.flops(i)
         if i.opcode not in ("mma", "wmma"):
             return 0
         from .instructions import tensor
