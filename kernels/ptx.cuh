@@ -52,6 +52,16 @@ __device__ __forceinline__ void cp_async_commit() { asm volatile("cp.async.commi
 template <int N>
 __device__ __forceinline__ void cp_async_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
 
+// Add four float32 to four in global memory, 16-byte aligned: one instruction
+// on sm_90, four before. (9.7.13.7 red)
+__device__ __forceinline__ void red_add(float4* at, const float (&x)[4]) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(at), "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]) : "memory");
+#else
+    for (int k = 0; k < 4; ++k) atomicAdd(reinterpret_cast<float*>(at) + k, x[k]);
+#endif
+}
+
 // 2^x, the hardware's approximation. (9.7.3.21 ex2.approx)
 __device__ __forceinline__ float exp2_approx(float x) {
     float y;
