@@ -3,9 +3,12 @@
 // grid:  (ceil(N / 128), ceil(M / 128))  block: 256 threads: 2 x 4 warps,
 //        each with 64 x 32 elements of C in its registers
 // A:     T (M, K), read        B: T (K, N), read        C: T (M, N), written
-// T: __half in matmul_swizzled, __nv_bfloat16 in matmul_swizzled_bf16; the
-// sums are float32 and rounded once. M >= 1; N, K: multiples of 8
+// The sums are float32 and rounded once. M >= 1; N, K: multiples of 8
 #include <ptx.cuh>
+
+using T = __half;  // __nv_bfloat16 does as well
+
+constexpr int BM = 128, BN = 128, BK = 64;  // a block's tile, and its step
 
 // Byte of 16-byte chunk `chunk` of row `row` in a tile with rows of `chunks`:
 // rows below each other have the same chunk in different banks.
@@ -14,10 +17,8 @@ __device__ __forceinline__ unsigned place(int row, int chunk) {
     return (row * chunks + (chunk ^ row & 7)) * 16;
 }
 
-template <typename T>
-__device__ __forceinline__ void matmul(const T* A, const T* B, T* C,
-                                       int M, int N, int K) {
-    constexpr int BM = 128, BN = 128, BK = 64;
+extern "C" __global__ void __launch_bounds__(256)
+matmul_swizzled(const T* A, const T* B, T* C, int M, int N, int K) {
     __shared__ __align__(128) unsigned char memory[(BM + BN) * BK * 2];
     unsigned char *as = memory, *bs = memory + BM * BK * 2;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -90,15 +91,4 @@ __device__ __forceinline__ void matmul(const T* A, const T* B, T* C,
             *(uint4*)(C + (size_t)row * N + col) =
                 *(const uint4*)(memory + place<BN / 8>(r, chunk));
     }
-}
-
-extern "C" __global__ void __launch_bounds__(256) matmul_swizzled(
-    const __half* A, const __half* B, __half* C, int M, int N, int K) {
-    matmul(A, B, C, M, N, K);
-}
-
-extern "C" __global__ void __launch_bounds__(256) matmul_swizzled_bf16(
-    const __nv_bfloat16* A, const __nv_bfloat16* B, __nv_bfloat16* C,
-    int M, int N, int K) {
-    matmul(A, B, C, M, N, K);
 }
