@@ -283,3 +283,81 @@ __global__ void __launch_bounds__(128) backward_convert(const float4* __restrict
     }
     store_rows<d, 1>(dQ + (size_t)blockIdx.y * Nq * d, memory, dq, scale, first, 16 * warp, Nq);
 }
+
+// Shared memory of backward_queries: Q, dO; twice K, V.
+template <int d, int Bq, int n>
+constexpr int queries_bytes = 4 * Bq * d + 8 * n * d;
+
+// dQ with the same bits at every run. grid: (ceil(Nq / Bq), heads)
+// block: 32 warps threads; Bq = 16 m warps queries, keys in tiles of n. S and dP
+// are made a second time, queries by keys now: dS is A's fragment for dQ.
+template <typename T, int d, int warps, int m, int n, bool causal, int blocks>
+__global__ void __launch_bounds__(32 * warps, blocks)
+backward_queries(const T* __restrict__ Q, const T* __restrict__ K, const T* __restrict__ V, const T* __restrict__ dO,
+                 const float2* __restrict__ rows, T* __restrict__ dQ, int Nq, int Nk, int group, float scale) {
+    extern __shared__ __align__(128) unsigned char memory[];
+    constexpr int threads = 32 * warps, Bq = 16 * m * warps, tile_bytes = n * d * 2;
+    const unsigned Qs = ptx::shared_address(memory), dOs = Qs + Bq * d * 2, Ks = dOs + Bq * d * 2, Vs = Ks + 2 * tile_bytes;
+    const int lane = threadIdx.x % 32, mine = threadIdx.x / 32 * 16 * m, head = blockIdx.y;
+    const int first = (causal ? gridDim.x - 1 - blockIdx.x : blockIdx.x) * Bq;  // causal: the longest first
+    const int see = causal ? Nk - Nq : Nk;
+    const int keys = causal ? max(0, min(Nk, min(first + Bq, Nq) + see)) : Nk, steps = (keys + n - 1) / n;
+    Q += (size_t)head * Nq * d;
+    dO += (size_t)head * Nq * d;
+    dQ += (size_t)head * Nq * d;
+    K += (size_t)(head / group) * Nk * d;
+    V += (size_t)(head / group) * Nk * d;
+    rows += (size_t)head * ((Nq + Br - 1) / Br) * Br;
+
+    const auto load = [&](int step) {
+        tiles::copy<d, n, threads>(Ks + step % 2 * tile_bytes, K, step * n, Nk);
+        tiles::copy<d, n, threads>(Vs + step % 2 * tile_bytes, V, step * n, Nk);
+        ptx::cp_async_commit();
+    };
+    tiles::copy<d, Bq, threads>(Qs, Q, first, Nq);
+    tiles::copy<d, Bq, threads>(dOs, dO, first, Nq);
+    if (steps > 0) load(0);
+
+    float2 number[m][2];                                    // LSE and delta of rows 16 i + lane / 4 (+ 8)
+#pragma unroll
+    for (int i = 0; i < m; ++i)
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+            const int row = first + mine + 16 * i + lane / 4 + 8 * h;
+            number[i][h] = row < Nq ? rows[row] : make_float2(CUDART_INF_F, 0.0f);
+        }
+    const auto Q_rows = tiles::down<d>(Qs, mine), dO_rows = tiles::down<d>(dOs, mine);
+    const float scale2 = scale * 1.4426950408889634f;
+    float dq[m][d / 8][4] = {};
+
+    for (int step = 0; step < steps; ++step) {
+        ptx::cp_async_wait<0>();
+        __syncthreads();                                    // the tile is here; all are done with the one before
+        if (step + 1 < steps) load(step + 1);
+        const int start = step * n, tile = step % 2 * tile_bytes;
+        float s[m][n / 8][4], dp[m][n / 8][4];
+        multiply_rows<d, m, n>(s, Q_rows, tiles::across<d>(Ks + tile, 0), T());
+        multiply_rows<d, m, n>(dp, dO_rows, tiles::across<d>(Vs + tile, 0), T());
+        const bool masked = start + n > Nk || (causal && start + n - 1 > first + mine + see);
+#pragma unroll
+        for (int i = 0; i < m; ++i)
+#pragma unroll
+            for (int j = 0; j < n / 8; ++j)
+#pragma unroll
+                for (int e = 0; e < 4; ++e) {
+                    const float2 its = number[i][e / 2];
+                    float p = ptx::exp2_approx(fmaf(s[i][j][e], scale2, -its.x));
+                    if (masked) {
+                        const int key = start + 8 * j + lane % 4 * 2 + e % 2, query = first + mine + 16 * i + lane / 4 + e / 2 * 8;
+                        if (key >= Nk || (causal && key > query + see)) p = 0.0f;
+                    }
+                    dp[i][j][e] = p * (dp[i][j][e] - its.y);
+                }
+        unsigned ds16[m][n / 16][4];
+        pack<m, n>(ds16, dp, T());
+        add_product<d, m, n>(dq, ds16, tiles::down<d>(Ks + tile, 0), T());
+    }
+    ptx::cp_async_wait<0>();
+    __syncthreads();                                        // without keys, too: Q is no longer on its way
+    store_rows<d, m>(dQ, memory, dq, scale, first, mine, Nq);
+}

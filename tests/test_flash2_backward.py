@@ -1,0 +1,129 @@
+"""The tensor-core backward pass on the simulator: hostile shapes, both types, both head sizes, grouped heads, masked rows; no fault, 16-bit errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lanewise import simt
+
+pytestmark = pytest.mark.slow  # seconds for all of them together
+
+Br = 64
+KEYS = {64: (4, 2, 32, 2), 128: (8, 1, 64, 1)}  # backward_keys' warps, m, n, blocks
+QUERIES = {64: (4, 2, 64, 2), 128: (4, 2, 32, 2)}  # backward_queries'
+SHAPES = [
+    (1, 1, 1, 1, False),
+    (1, 1, 64, 128, False),
+    (1, 1, 65, 130, False),
+    (2, 2, 63, 127, False),
+    (1, 1, 200, 130, True),  # 70 queries see no key
+    (2, 2, 70, 150, True),
+    (2, 1, 129, 129, True),
+]
+
+
+def wide(x: np.ndarray) -> np.ndarray:
+    """float64 of float16, or of bfloat16 kept as uint16."""
+    return x.astype(np.float64) if x.dtype == np.float16 else (x.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+
+
+def narrow(x: np.ndarray, type: str) -> np.ndarray:
+    """To float16, or to bfloat16 (cut off) as uint16."""
+    return x.astype(np.float16) if type == "__half" else (x.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+
+
+def weights(q: np.ndarray, k: np.ndarray, scale: float, causal: bool) -> tuple[np.ndarray, np.ndarray]:
+    """P and LSE in float64; a row without keys: 0 and −inf."""
+    s = q @ k.transpose(0, 2, 1) * scale
+    if causal:
+        nq, nk = s.shape[1:]
+        s = np.where(np.arange(nk) <= np.arange(nq)[:, None] + nk - nq, s, -np.inf)
+    top = s.max(axis=-1, keepdims=True)
+    p = np.exp(s - np.where(np.isinf(top), 0, top))
+    total = p.sum(axis=-1, keepdims=True)
+    some = np.where(total > 0, total, 1)
+    return p / some, np.where(total > 0, top + np.log(some), -np.inf)[..., 0]
+
+
+class Problem:
+    """Inputs in 16 bits, the forward pass's O and LSE, the gradients in float64, and room for the kernels' answers."""
+
+    def __init__(self, type: str, heads: int, group: int, nq: int, nk: int, causal: bool, d: int):
+        rng = np.random.default_rng([nq, nk, d])
+        shapes = ((heads, nq, d), (heads // group, nk, d), (heads // group, nk, d), (heads, nq, d))
+        self.q, self.k, self.v, self.do = (narrow(rng.standard_normal(shape), type) for shape in shapes)
+        self.type, self.causal, self.scale = type, causal, np.float32(d**-0.5)
+        self.sizes = (np.int32(nq), np.int32(nk), np.int32(group))
+        q, k, v, do = (wide(x) for x in (self.q, self.k, self.v, self.do))
+        keys, values = np.repeat(k, group, axis=0), np.repeat(v, group, axis=0)
+        p, lse = weights(q, keys, float(self.scale), causal)
+        self.o, self.lse = narrow(p @ values, type), lse.astype(np.float32)
+        ds = p * (do @ values.transpose(0, 2, 1) - (p @ values * do).sum(axis=-1, keepdims=True))
+        dk, dv = (np.reshape(w.transpose(0, 2, 1) @ x, (-1, group, nk, d)).sum(axis=1) for w, x in ((ds, q), (p, do)))
+        self.right = {"dQ": float(self.scale) * ds @ keys, "dK": float(self.scale) * dk, "dV": dv}
+        tiles = -(-nq // Br)
+        self.rows, self.sums = np.empty((heads, tiles * Br, 2), np.float32), np.empty((heads, tiles, 16 * d, 4), np.float32)
+        self.got = {"dQ": np.empty_like(self.q), "dK": np.empty_like(self.k), "dV": np.empty_like(self.v)}
+
+    def launch(self, name: str, grid: tuple[int, int], threads: int, arguments: list, shared: int = 0) -> simt.Report:
+        kernel = simt.compile("#include <flash2_backward.cuh>\n", names=(name,)).kernel(name)
+        if shared:
+            kernel.max_dynamic_shared_size_bytes = shared
+        report = kernel.launch(grid, threads, arguments, shared)
+        assert report.ok, str(report)
+        return report
+
+    def flags(self, *options: int | bool) -> str:
+        return ", ".join(str(option).lower() for option in options)
+
+    def run(self, with_dq: bool) -> dict[str, simt.Report]:
+        """All kernels of one of the two ways; a report for each."""
+        (heads, nq, d), (kv_heads, nk, _), type = self.q.shape, self.k.shape, self.type
+        nq32, tiles, out, reports = self.sizes[0], -(-nq // Br), self.got, {}
+        sums = simt.Output(self.sums) if with_dq else np.uintp(0)
+        reports["rows"] = self.launch(f"backward_rows<{type}, {d}>", (tiles, heads), 256, [self.o, self.do, self.lse, simt.Output(self.rows), sums, nq32])
+        warps, m, n, blocks = KEYS[d]
+        keys = 16 * m * warps
+        inputs = [self.q, self.k, self.v, self.do, self.rows]
+        reports["keys"] = self.launch(
+            f"backward_keys<{type}, {d}, {self.flags(warps, m, n, self.causal, with_dq, blocks)}>", (-(-nk // keys), kv_heads), 32 * warps,
+            [*inputs, self.sums if with_dq else np.uintp(0), simt.Output(out["dK"]), simt.Output(out["dV"]), *self.sizes, self.scale],
+            4 * keys * d + 2 * (4 * Br * d + 2 * Br * keys + 8 * Br),
+        )  # fmt: skip
+        if with_dq:
+            name = f"backward_convert<{type}, {d}>"
+            reports["convert"] = self.launch(name, (tiles, heads), 128, [self.sums, simt.Output(out["dQ"]), nq32, self.scale], 128 * d)
+            return reports
+        warps, m, n, blocks = QUERIES[d]
+        queries = 16 * m * warps
+        name = f"backward_queries<{type}, {d}, {self.flags(warps, m, n, self.causal, blocks)}>"
+        reports["queries"] = self.launch(
+            name, (-(-nq // queries), heads), 32 * warps, [*inputs, simt.Output(out["dQ"]), *self.sizes, self.scale], 4 * queries * d + 8 * n * d
+        )
+        return reports
+
+
+@pytest.mark.parametrize(("heads", "group", "nq", "nk", "causal"), SHAPES)
+@pytest.mark.parametrize("type", ["__half", "__nv_bfloat16"])
+@pytest.mark.parametrize("d", [64, 128])
+@pytest.mark.parametrize("with_dq", [True, False], ids=["dq by addition", "dq in a pass of its own"])
+def test_values(heads: int, group: int, nq: int, nk: int, causal: bool, type: str, d: int, with_dq: bool) -> None:
+    problem = Problem(type, heads, group, nq, nk, causal, d)
+    problem.run(with_dq)
+    unit = 2.0**-11 if type == "__half" else 2.0**-7  # P, dS and the gradients are rounded to 16 bits; this test cuts bfloat16 off
+    for name, right in problem.right.items():
+        got = wide(problem.got[name])
+        assert not np.linalg.norm(got - right) > 2 * unit * np.linalg.norm(right) + unit * 1e-2, name
+    masked = np.isneginf(problem.lse)
+    assert (wide(problem.got["dQ"])[masked] == 0).all()
+
+
+def test_counted_products() -> None:
+    """Five products of 2 Nq Nk d flops in one pass, seven in two."""
+    products = {}
+    for with_dq in (True, False):
+        reports = Problem("__half", 1, 1, 128, 128, False, 64).run(with_dq)
+        flops = reports["keys"].counters.flops + (0 if with_dq else reports["queries"].counters.flops)
+        products[with_dq] = flops / (2 * 128 * 128 * 64)
+    assert int(products[True]) == 5 and int(products[False]) == 7, products
