@@ -1,0 +1,200 @@
+"""FlashAttention-2's ideas, one a switch (kernels/ch22_split_*.cu), beside PyTorch's FlashAttention-2; results/<gpu>.json, two tables.
+
+flash2_switches: N = 4096, fp16, random, 16,384 tokens, heads · d = 2048, tiles of 128 x 64. The ideas one after the other (`cumulative`), each
+alone on top of none (`alone`), each left out of all (`without`); turns taken with PyTorch (A B B A), the median of the ratios with its 95 % interval.
+short_launches: N = 128, one launch of 1, 132 and 10,600 heads of 64 columns (claim 16), each with a cold L2 and the milliseconds of PyTorch beside it.
+Outputs start poisoned and are compared with float64 (ragged, causal, rows without a key) in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import math
+import platform
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lanewise import results
+from lanewise.bench.fp16_ladder import attention
+from lanewise.bench.fp32_ladder import PAIRS, RAGGED, TOKENS, WIDTH, interval, milliseconds
+from lanewise.names import find_course
+
+COMMAND = "python -m lanewise.bench.flash2_switches"
+N, ROWS, KEYS = 4096, 128, 64
+# In the order in which they are added; the first one chooses the kernel, the others are bits of its template parameter.
+IDEAS = ("split queries", "divide once", "folded exp2", "many blocks", "skip tiles")
+BIT = {"divide once": 1, "folded exp2": 2, "many blocks": 4, "skip tiles": 8}
+HEADS = (1, 132, 10600)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What is switched on, and in which of the three series it stands."""
+
+    series: str
+    name: str
+    ideas: frozenset[str]
+
+
+def variants(causal: bool) -> list[Variant]:
+    """Cumulative, alone, without; skipping tiles says nothing where there is no mask."""
+    known = [idea for idea in IDEAS if causal or idea != "skip tiles"]
+    rows = [Variant("cumulative", "none" if not n else f"+ {known[n - 1]}", frozenset(known[:n])) for n in range(len(known) + 1)]
+    rows += [Variant("alone", idea, frozenset([idea])) for idea in known[1:]]
+    return rows + [Variant("without", idea, frozenset(known) - {idea}) for idea in known[:-1]]
+
+
+@functools.cache
+def kernel(d: int, causal: bool, ideas: frozenset[str]) -> Any:
+    from lanewise.cp import real_cupy
+
+    cp = real_cupy()
+    entry, key = ("by_queries", "ch22_split_queries") if "split queries" in ideas else ("by_keys", "ch22_split_keys")
+    bits = sum(BIT[idea] for idea in ideas if idea in BIT)
+    name = f"{entry}<{d}, {'true' if causal else 'false'}, {bits}, {ROWS}, {KEYS}>"
+    folder = find_course().root / "kernels"
+    source = (folder / f"{key}.cu").read_text(encoding="utf-8")
+    found = cp.RawModule(code=source, options=(f"-I{folder}", "--std=c++17"), name_expressions=(name,)).get_function(name)
+    found.max_dynamic_shared_size_bytes = shared_bytes(d, ideas)
+    return found
+
+
+def shared_bytes(d: int, ideas: frozenset[str]) -> int:
+    tiles = 2 * d * (ROWS + 2 * KEYS)
+    return tiles if "split queries" in ideas else tiles + 256 * (d + 8) + 36 * ROWS
+
+
+def attend(q: Any, k: Any, v: Any, o: Any, lse: Any, causal: bool, ideas: frozenset[str]) -> None:
+    """o, lse of CuPy arrays (heads, N, d) in fp16."""
+    heads, nq, d = q.shape
+    args = (q, k, v, o, lse, np.int32(nq), np.int32(k.shape[1]), np.float32(1 / math.sqrt(d)))
+    blocks = -(-nq // ROWS) if "many blocks" in ideas else 1
+    kernel(d, causal, ideas)((blocks, heads), (128,), args, shared_mem=shared_bytes(d, ideas))
+
+
+def check(cp: Any, d: int, causal: bool, ideas: frozenset[str]) -> None:
+    """Raises AssertionError where a variant is further from float64 than 16-bit rounding explains."""
+    for nq, nk in RAGGED:
+        rng = cp.random.default_rng(nq + nk + d)
+        q, k, v = (rng.standard_normal((2, n, d), dtype=cp.float32).astype(cp.float16) for n in (nq, nk, nk))
+        o, lse = cp.full((2, nq, d), cp.nan, cp.float16), cp.full((2, nq), cp.nan, cp.float32)
+        attend(q, k, v, o, lse, causal, ideas)
+        s = q.astype("f8") @ k.astype("f8").transpose(0, 2, 1) / math.sqrt(d)
+        if causal:
+            s = cp.where(cp.arange(nk) <= cp.arange(nq)[:, None] + nk - nq, s, -cp.inf)
+        top = s.max(axis=-1, keepdims=True)
+        p = cp.exp(s - cp.where(cp.isinf(top), 0, top))
+        total = p.sum(axis=-1, keepdims=True)
+        right = cp.where(total > 0, p @ v.astype("f8") / cp.where(total > 0, total, 1), 0)
+        apart = float(cp.linalg.norm((o.astype("f8") - right).ravel())) / (float(cp.linalg.norm(right.ravel())) or 1.0)
+        if not apart <= 2e-3:
+            raise AssertionError(f"{sorted(ideas)} is wrong for d = {d}, Nq = {nq}, Nk = {nk}, causal = {causal}: {apart}")
+
+
+def library(q: Any, k: Any, v: Any, causal: bool) -> Callable[[], Any]:
+    """PyTorch's FlashAttention-2 of the same memory."""
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.nn.functional import scaled_dot_product_attention
+
+    batched = [torch.from_dlpack(x)[None] for x in (q, k, v)]
+
+    def call() -> Any:
+        with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+            return scaled_dot_product_attention(*batched, is_causal=causal)
+
+    return call
+
+
+def in_turns(cp: Any, mine: Callable[[], Any], theirs: Callable[[], Any], pairs: int) -> tuple[list[float], list[float]]:
+    """Milliseconds of each, A B B A, after a warm-up."""
+    for _ in range(3):
+        mine(), theirs()
+    a, b = [], []
+    for turn in range(pairs):
+        if turn % 2:
+            y, x = milliseconds(cp, theirs), milliseconds(cp, mine)
+        else:
+            x, y = milliseconds(cp, mine), milliseconds(cp, theirs)
+        a.append(x)
+        b.append(y)
+    return a, b
+
+
+def switches(cp: Any) -> list[results.Row]:
+    rows: list[results.Row] = []
+    for d in (64, 128):
+        heads = TOKENS // N * WIDTH // d
+        rng = cp.random.default_rng(N + d)
+        q, k, v = (rng.standard_normal((heads, N, d), dtype=cp.float32).astype(cp.float16) for _ in range(3))
+        o, lse = cp.full_like(q, cp.nan), cp.empty((heads, N), cp.float32)
+        for causal in (False, True):
+            work = 4 * heads * (N * (N + 1) // 2 if causal else N * N) * d
+            base = library(q, k, v, causal)
+            timed: list[tuple[str, str, Callable[[], Any]]] = []
+            for variant in variants(causal):
+                check(cp, d, causal, variant.ideas)
+                timed.append((variant.series, variant.name, functools.partial(attend, q, k, v, o, lse, causal, variant.ideas)))
+            timed.append(("kernel", "flash2.cuh", functools.partial(attention, q, k, v, o, lse, causal)))
+            for series, name, call in timed:
+                mine, theirs = in_turns(cp, call, base, PAIRS if series in ("cumulative", "kernel") else 16)
+                ratios = [y / x for x, y in zip(mine, theirs, strict=True)]
+                low, high = interval(ratios)
+                ms, other = statistics.median(mine), statistics.median(theirs)
+                rows.append(
+                    {"d": d, "causal": causal, "series": series, "idea": name, "ms": ms, "TFLOPs": work / ms / 1e9, "PyTorch": work / other / 1e9,
+                     "ratio": statistics.median(ratios), "low": low, "high": high}
+                )  # fmt: skip
+    return rows
+
+
+def short_launches(cp: Any) -> list[results.Row]:
+    """N = 128, d = 64: bytes are Q, K, V, O and LSE once. L2 is filled with other data before each launch."""
+    rows: list[results.Row] = []
+    n, d = 128, 64
+    other = cp.zeros(128 * 2**20, cp.uint8)
+    for heads in HEADS:
+        rng = cp.random.default_rng(heads)
+        q, k, v = (rng.standard_normal((heads, n, d), dtype=cp.float32).astype(cp.float16) for _ in range(3))
+        o, lse = cp.full_like(q, cp.nan), cp.empty((heads, n), cp.float32)
+        for name, call in (("flash2.cuh", functools.partial(attention, q, k, v, o, lse, False)), ("PyTorch", library(q, k, v, False))):
+            times = []
+            for _ in range(PAIRS):
+                other += 1
+                times.append(milliseconds(cp, call))
+            ms = statistics.median(times[5:])
+            flops, moved = 4 * heads * n * n * d, heads * n * (4 * d * 2 + 4)
+            rows.append({"kernel": name, "heads": heads, "us": 1e3 * ms, "TFLOPs": flops / ms / 1e9, "gb_s": moved / ms / 1e6, "flops_a_byte": flops / moved})
+    return rows
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", default="", help="another file instead of results/<gpu>.json")
+    options = parser.parse_args(argv)
+    import torch
+
+    from lanewise.bench.memory_levels import driver_version
+    from lanewise.cp import real_cupy
+
+    cp = real_cupy()
+    device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    versions = {"cupy": cp.__version__, "torch": torch.__version__, "numpy": np.__version__, "python": platform.python_version()}
+    path = Path(options.out) if options.out else results.path_for(device)
+    for name, measure in (("short_launches", short_launches), ("flash2_switches", switches)):
+        rows = [{key: round(x, 4) if isinstance(x, float) else x for key, x in row.items()} for row in measure(cp)]
+        table = results.Table(name, device, driver_version(), date.today().isoformat(), COMMAND, versions, rows)
+        results.write(table, path)
+        print(table, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
