@@ -20,62 +20,6 @@
 
 constexpr int Br = 64;                                      // queries of a tile
 
-// C (16 i rows, 8 j columns) += A B^T over d: rows of A and B in shared memory.
-template <int d, int m, int n, typename T>
-__device__ __forceinline__ void multiply_rows(float (&c)[m][n / 8][4], tiles::Rows<d> a_at, tiles::Rows<d> b_at, T) {
-#pragma unroll
-    for (int i = 0; i < m; ++i)
-#pragma unroll
-        for (int j = 0; j < n / 8; ++j)
-#pragma unroll
-            for (int e = 0; e < 4; ++e) c[i][j][e] = 0.0f;
-#pragma unroll
-    for (int k = 0; k < d / 16; ++k) {
-        unsigned a[m][4];
-#pragma unroll
-        for (int i = 0; i < m; ++i) ptx::ldmatrix_x4(a[i], a_at.at(k) + 16 * i * d * 2);
-#pragma unroll
-        for (int j = 0; j < n / 16; ++j) {
-            unsigned b[4];
-            ptx::ldmatrix_x4(b, b_at.at(k) + 16 * j * d * 2);
-#pragma unroll
-            for (int i = 0; i < m; ++i) {
-                ptx::mma_m16n8k16(c[i][2 * j], a[i], b[0], b[1], T());
-                ptx::mma_m16n8k16(c[i][2 * j + 1], a[i], b[2], b[3], T());
-            }
-        }
-    }
-}
-
-// C += A B: A's fragments in registers (n columns), B's n rows in shared memory.
-template <int d, int m, int n, typename T>
-__device__ __forceinline__ void add_product(float (&c)[m][d / 8][4], const unsigned (&a)[m][n / 16][4], tiles::Rows<d> b_at, T) {
-#pragma unroll
-    for (int k = 0; k < n / 16; ++k)
-#pragma unroll
-        for (int j = 0; j < d / 16; ++j) {
-            unsigned b[4];
-            ptx::ldmatrix_x4_trans(b, b_at.at(j) + 16 * k * d * 2);
-#pragma unroll
-            for (int i = 0; i < m; ++i) {
-                ptx::mma_m16n8k16(c[i][2 * j], a[i][k], b[0], b[1], T());
-                ptx::mma_m16n8k16(c[i][2 * j + 1], a[i][k], b[2], b[3], T());
-            }
-        }
-}
-
-// Accumulators in 16 bits are A's fragments of the next product: C's layout is A's.
-template <int m, int n, typename T>
-__device__ __forceinline__ void pack(unsigned (&a)[m][n / 16][4], const float (&c)[m][n / 8][4], T) {
-#pragma unroll
-    for (int i = 0; i < m; ++i)
-#pragma unroll
-        for (int j = 0; j < n / 8; ++j) {
-            a[i][j / 2][j % 2 * 2] = ptx::pack2(c[i][j][0], c[i][j][1], T());
-            a[i][j / 2][j % 2 * 2 + 1] = ptx::pack2(c[i][j][2], c[i][j][3], T());
-        }
-}
-
 // My 16 m rows of C, times factor, over the tile `memory` to out; rows past n are left out.
 template <int d, int m, typename T>
 __device__ __forceinline__ void store_rows(T* out, unsigned char* memory, const float (&c)[m][d / 8][4], float factor, int first, int row, int n) {
@@ -218,7 +162,7 @@ backward_keys(const T* __restrict__ Q, const T* __restrict__ K, const T* __restr
             float s[m][n / 8][4], dp[m][n / 8][4];
             unsigned p16[m][n / 16][4], ds16[m][n / 16][4];
             const auto below = [&](tiles::Rows<d> at) { at.base += part * d * 2; return at; };
-            multiply_rows<d, m, n>(s, K_rows, below(Q_rows), T());
+            tiles::multiply_rows<d, m, n>(s, K_rows, below(Q_rows), T());
 #pragma unroll
             for (int j = 0; j < n / 8; ++j) {
                 const float4 two = numbers[stage * (Br / 2) + part / 2 + 4 * j + lane % 4];  // LSE, delta, LSE, delta
@@ -238,8 +182,8 @@ backward_keys(const T* __restrict__ Q, const T* __restrict__ K, const T* __restr
                             if (key >= Nk || (causal && key > query + see)) s[i][j][e] = 0.0f;
                         }
             }
-            pack<m, n>(p16, s, T());
-            multiply_rows<d, m, n>(dp, V_rows, below(dO_rows), T());
+            tiles::pack<m, n>(p16, s, T());
+            tiles::multiply_rows<d, m, n>(dp, V_rows, below(dO_rows), T());
 #pragma unroll
             for (int j = 0; j < n / 8; ++j) {
                 const float4 two = numbers[stage * (Br / 2) + part / 2 + 4 * j + lane % 4];
@@ -248,7 +192,7 @@ backward_keys(const T* __restrict__ Q, const T* __restrict__ K, const T* __restr
 #pragma unroll
                     for (int e = 0; e < 4; ++e) dp[i][j][e] = s[i][j][e] * (dp[i][j][e] - (e % 2 ? two.w : two.y));
             }
-            pack<m, n>(ds16, dp, T());
+            tiles::pack<m, n>(ds16, dp, T());
             if (with_dq) {
                 unsigned char* to = memory + (dSs - Ks) + stage * ds_bytes + lane % 4 * 4;
 #pragma unroll
@@ -259,8 +203,8 @@ backward_keys(const T* __restrict__ Q, const T* __restrict__ K, const T* __restr
                         for (int h = 0; h < 2; ++h)
                             *reinterpret_cast<unsigned*>(to + tiles::place<Br>(mine + 16 * i + lane / 4 + 8 * h, part / 8 + j)) = ds16[i][j / 2][j % 2 * 2 + h];
             }
-            add_product<d, m, n>(dv, p16, below(dO_columns), T());
-            add_product<d, m, n>(dk, ds16, below(Q_columns), T());
+            tiles::add_product<d, m, n>(dv, p16, below(dO_columns), T());
+            tiles::add_product<d, m, n>(dk, ds16, below(Q_columns), T());
         }
     }
 
@@ -336,8 +280,8 @@ backward_queries(const T* __restrict__ Q, const T* __restrict__ K, const T* __re
         if (step + 1 < steps) load(step + 1);
         const int start = step * n, tile = step % 2 * tile_bytes;
         float s[m][n / 8][4], dp[m][n / 8][4];
-        multiply_rows<d, m, n>(s, Q_rows, tiles::across<d>(Ks + tile, 0), T());
-        multiply_rows<d, m, n>(dp, dO_rows, tiles::across<d>(Vs + tile, 0), T());
+        tiles::multiply_rows<d, m, n>(s, Q_rows, tiles::across<d>(Ks + tile, 0), T());
+        tiles::multiply_rows<d, m, n>(dp, dO_rows, tiles::across<d>(Vs + tile, 0), T());
         const bool masked = start + n > Nk || (causal && start + n - 1 > first + mine + see);
 #pragma unroll
         for (int i = 0; i < m; ++i)
@@ -354,8 +298,8 @@ backward_queries(const T* __restrict__ Q, const T* __restrict__ K, const T* __re
                     dp[i][j][e] = p * (dp[i][j][e] - its.y);
                 }
         unsigned ds16[m][n / 16][4];
-        pack<m, n>(ds16, dp, T());
-        add_product<d, m, n>(dq, ds16, tiles::down<d>(Ks + tile, 0), T());
+        tiles::pack<m, n>(ds16, dp, T());
+        tiles::add_product<d, m, n>(dq, ds16, tiles::down<d>(Ks + tile, 0), T());
     }
     ptx::cp_async_wait<0>();
     __syncthreads();                                        // without keys, too: Q is no longer on its way

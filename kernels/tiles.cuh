@@ -54,4 +54,61 @@ __device__ __forceinline__ Rows<d> across(unsigned tile, int row) {
     return Rows<d>(tile, row + threadIdx.x % 8 + threadIdx.x % 32 / 16 * 8, threadIdx.x / 8 % 2);
 }
 
+// C = A B^T over d, 16 m by n: rows of A and of B in shared memory.
+// A lane's C[i][j] are row 16 i + lane / 4 (and + 8), columns 8 j + lane % 4 * 2 and the next.
+template <int d, int m, int n, typename T>
+__device__ __forceinline__ void multiply_rows(float (&c)[m][n / 8][4], Rows<d> a_at, Rows<d> b_at, T) {
+#pragma unroll
+    for (int i = 0; i < m; ++i)
+#pragma unroll
+        for (int j = 0; j < n / 8; ++j)
+#pragma unroll
+            for (int e = 0; e < 4; ++e) c[i][j][e] = 0.0f;
+#pragma unroll
+    for (int k = 0; k < d / 16; ++k) {
+        unsigned a[m][4];
+#pragma unroll
+        for (int i = 0; i < m; ++i) ptx::ldmatrix_x4(a[i], a_at.at(k) + 16 * i * d * 2);
+#pragma unroll
+        for (int j = 0; j < n / 16; ++j) {
+            unsigned b[4];
+            ptx::ldmatrix_x4(b, b_at.at(k) + 16 * j * d * 2);
+#pragma unroll
+            for (int i = 0; i < m; ++i) {
+                ptx::mma_m16n8k16(c[i][2 * j], a[i], b[0], b[1], T());
+                ptx::mma_m16n8k16(c[i][2 * j + 1], a[i], b[2], b[3], T());
+            }
+        }
+    }
+}
+
+// C += A B, 16 m by d: A's n columns as fragments in registers, B's n rows in shared memory.
+template <int d, int m, int n, typename T>
+__device__ __forceinline__ void add_product(float (&c)[m][d / 8][4], const unsigned (&a)[m][n / 16][4], Rows<d> b_at, T) {
+#pragma unroll
+    for (int k = 0; k < n / 16; ++k)
+#pragma unroll
+        for (int j = 0; j < d / 16; ++j) {
+            unsigned b[4];
+            ptx::ldmatrix_x4_trans(b, b_at.at(j) + 16 * k * d * 2);
+#pragma unroll
+            for (int i = 0; i < m; ++i) {
+                ptx::mma_m16n8k16(c[i][2 * j], a[i][k], b[0], b[1], T());
+                ptx::mma_m16n8k16(c[i][2 * j + 1], a[i][k], b[2], b[3], T());
+            }
+        }
+}
+
+// Accumulators in 16 bits are A's fragments of the next product: C's layout is A's.
+template <int m, int n, typename T>
+__device__ __forceinline__ void pack(unsigned (&a)[m][n / 16][4], const float (&c)[m][n / 8][4], T) {
+#pragma unroll
+    for (int i = 0; i < m; ++i)
+#pragma unroll
+        for (int j = 0; j < n / 8; ++j) {
+            a[i][j / 2][j % 2 * 2] = ptx::pack2(c[i][j][0], c[i][j][1], T());
+            a[i][j / 2][j % 2 * 2 + 1] = ptx::pack2(c[i][j][2], c[i][j][3], T());
+        }
+}
+
 }  // namespace tiles
