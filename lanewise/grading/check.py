@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from lanewise.grading.compare import mismatch
 from lanewise.grading.source import NotGradable, check_includes
 from lanewise.grading.trace import explain, room
 from lanewise.grading.verdict import CaseResult, Verdict, clean, excerpt, show_number
+
+if TYPE_CHECKING:
+    from lanewise.grading.gpu import Gpu, GpuFailure
 
 SCHEDULES = (0, 1)
 DEFAULT_SHARED = 48 * 1024  # bytes of dynamic shared memory a launch may ask for until the kernel's attribute is raised
@@ -57,11 +60,13 @@ def check(
     compile: Callable[[str, str, tuple[str, ...]], Any] = simt.compile,
     schedules: tuple[int, ...] = SCHEDULES,
     progress: Callable[[str], None] = lambda stage: None,
+    gpu: Gpu | None = None,
 ) -> Verdict:
     """Grade one text. Never raises for a fault of the text.
 
     `seed` makes other data of the same cases. `secret` is called once the text is compiled; a number adds hidden cases drawn from it, and makes the data of
-    every case that isn't visible. `compile` takes (text, arch, options). `progress` is told "gpu" as the check comes to one.
+    every case that isn't visible. `compile` takes (text, arch, options). `progress` is told "gpu" as the check comes to one. `gpu`: how to reach it; None: as
+    `cp` finds one. Raises GpuTrouble where a GPU gives no answer.
     """
     try:
         check_includes(text)
@@ -82,16 +87,22 @@ def check(
     def launcher(case: Case, launch: Launch, args: list[Any], schedule: int) -> Any:
         return start(kernel, case, launch, args, schedule)
 
+    def seed_of(case: Case) -> int:
+        return seed if hidden is None or case.visible else hidden
+
     try:
-        outcomes = list(_run_cases(exercise, launcher, seed, hidden, schedules))
+        outcomes = list(_run_cases(exercise, launcher, seed_of, schedules))
     except simt.Unsupported as error:  # met on the way, in a part that is read only when it runs
         return _verdict(exercise, text, [], Failure("unsupported", str(error), named_line(str(error))))
     failures = [outcome.failure for outcome in outcomes if outcome.failure is not None]
     # What is wrong comes before what is dear, in whichever case.
     failure = next((failure for failure in failures if failure.kind != "over-budget"), next(iter(failures), None))
     if failure is None or failure.kind == "over-budget":
-        on_gpu = _on_gpu(exercise, text, seed, progress)
-        failure = on_gpu or failure
+        progress("gpu")  # before cp is imported: it may open the GPU
+        on_gpu = _on_gpu(exercise, text, seed_of, gpu)
+        if on_gpu is not None:
+            failure = Failure(on_gpu.kind, on_gpu.message)
+            outcomes[on_gpu.case].failure = failure
     return _verdict(exercise, text, outcomes, failure)
 
 
@@ -168,13 +179,13 @@ def named_line(message: str) -> int | None:
     return int(match[1] or match[2]) if match else None
 
 
-def _run_cases(exercise: Example, launcher: Launcher, seed: int, secret: int | None, schedules: tuple[int, ...]) -> Iterator[Outcome]:
+def _run_cases(exercise: Example, launcher: Launcher, seed_of: Callable[[Case], int], schedules: tuple[int, ...]) -> Iterator[Outcome]:
     hopeless = False
     for case in exercise.cases:
         if hopeless:
             yield Outcome(case, Failure("", "not run: the case before never ended"))
             continue
-        outcome = run_case(exercise, case, launcher, seed if secret is None or case.visible else secret, schedules)
+        outcome = run_case(exercise, case, launcher, seed_of(case), schedules)
         hopeless = outcome.failure is not None and outcome.failure.kind in HOPELESS
         yield outcome
 
@@ -225,15 +236,11 @@ def _with_state(exercise: Example, case: Case, launcher: Launcher, seed: int, ou
     return replace(failure, message=f"{failure.message} {words}".rstrip())
 
 
-def _on_gpu(exercise: Example, text: str, seed: int, progress: Callable[[str], None]) -> Failure | None:
-    progress("gpu")  # before cp is imported: it may open the GPU
+def _on_gpu(exercise: Example, text: str, seed_of: Callable[[Case], int], gpu: Gpu | None) -> GpuFailure | None:
     from lanewise import cp
-
-    if cp.backend != "gpu":
-        return None
     from lanewise.grading.gpu import values_on_gpu
 
-    return values_on_gpu(exercise, text, seed)
+    return values_on_gpu(exercise, text, seed_of, gpu) if gpu is not None or cp.backend == "gpu" else None
 
 
 def _verdict(exercise: Example, text: str, outcomes: list[Outcome], failure: Failure | None) -> Verdict:

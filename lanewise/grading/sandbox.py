@@ -20,7 +20,7 @@ import threading
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from lanewise import __version__
 from lanewise.grading.assignment import Terms
@@ -28,8 +28,12 @@ from lanewise.grading.source import NotGradable, decode
 from lanewise.grading.verdict import CaseResult, Verdict, clean
 from lanewise.names import Course, CourseError, Key
 
+if TYPE_CHECKING:
+    from lanewise.grading.gpu import Gpu
+
 COMPILE_SECONDS = 20  # of processor time; the largest header (cooperative groups) takes 5 on a slow machine
 WALL_SECONDS = 60  # for the whole verdict; steps, not this, stop a kernel
+GPU_SECONDS = 240  # more, once it comes to a GPU: a process for each case, and one that hangs has a clock of its own
 INHERITED = {
     "PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "SYSTEMDRIVE", "USERPROFILE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"
 }  # fmt: skip
@@ -53,18 +57,20 @@ class _Heard:
 
 
 def grade(
-    key: Key, raw: bytes, course: Course, *, terms: Terms = OWN_TERMS, secret: int | None = None, wall_seconds: float = WALL_SECONDS
+    key: Key, raw: bytes, course: Course, *, terms: Terms = OWN_TERMS, secret: int | None = None, wall_seconds: float = WALL_SECONDS, gpu: Gpu | None = None
 ) -> Verdict:
     """Grade a file's bytes. Always a Verdict; raises CourseError only where the course itself is broken (a reference that doesn't load).
 
     `terms`: what an assignment sets (points, the budget's share). `secret`: the number that hidden cases are drawn from, None without them.
+    `gpu`: how to reach a GPU; None: as `cp` finds one.
     """
     try:
         text, refused = decode(raw), None
     except NotGradable as error:
         text, refused = "", error
     request = {
-        "root": str(course.root), "key": str(key), "text": text, "changes": terms.changes(), "describe": refused is not None, "cpu": COMPILE_SECONDS
+        "root": str(course.root), "key": str(key), "text": text, "changes": terms.changes(), "describe": refused is not None, "cpu": COMPILE_SECONDS,
+        "gpu": gpu and (gpu.device, gpu.seconds, str(gpu.quarantine.path)),
     }  # fmt: skip
     heard, ended = _ask(request, secret, wall_seconds)
     if heard.error:
@@ -155,7 +161,10 @@ def _converse(
             return ""
         if not line.endswith(b"\n"):
             return "its answer was cut off"
+        before = heard.stage
         _hear(line, heard)
+        if heard.stage == "gpu" and before != "gpu":
+            deadline += GPU_SECONDS
         if heard.stage == "run" and not told:
             told = _send(child, secret)
 

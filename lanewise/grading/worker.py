@@ -54,8 +54,14 @@ def main() -> None:
         say(stage="run")
         return json.loads(sys.stdin.buffer.readline())
 
+    gpu = None
+    if request.get("gpu"):
+        from lanewise.grading.gpu import Gpu, Quarantine
+
+        module, seconds, note = request["gpu"]
+        gpu = Gpu(module, seconds, Quarantine(Path(note)))
     try:
-        say(verdict=asdict(check(exercise, request["text"], secret=secret, compile=compile, progress=lambda stage: say(stage=stage))))
+        say(verdict=asdict(check(exercise, request["text"], secret=secret, compile=compile, progress=lambda stage: say(stage=stage), gpu=gpu)))
     except CompilerStopped as error:
         say(stopped=str(error))
     except MemoryError:
