@@ -40,10 +40,21 @@ def member_mask(g: Group):
     return mask if mask.__class__ is int else full(mask(g))
 
 
+def _complete(g: Group, threads: int) -> bool:
+    """Whether a regular group is made of whole runs of so many threads."""
+    got = g._cache.get(("complete", threads))
+    if got is None:
+        first = g.rows[::threads]
+        fits = g.n % threads == 0 and not (first % threads).any()
+        got = g._cache["complete", threads] = bool(fits and (g.rows.reshape(-1, threads) == first[:, None] + np.arange(threads)).all())
+    return got
+
+
 def together(batch: Batch, g: Group) -> bool:
     """Whether all lanes that the member mask names are here; if not, the group waits."""
     mask = member_mask(g)
-    if g.whole and mask.__class__ is int and mask == 0xFFFFFFFF:
+    if mask.__class__ is int and mask == 0xFFFFFFFF and (g.whole or (g.cols is None and _complete(g, 128 if waiting.warpgroup_wide(g) else 32))):
+        g.waits = ""
         return True
     for other in [x for x in batch.groups if x is not g and x.waits == "" and batch.only_returns(x)]:
         batch.leave(other)  # nothing keeps them: they don't count as missing
@@ -76,6 +87,10 @@ def missing_lanes(batch: Batch, g: Group, mask):
         m = np.broadcast_to(mask[:, 0] if mask.__class__ is ndarray else u32(mask), (g.n,))
         table = named.reshape(batch.W, 32, batch.B)
         table[g.rows >> 5, :, g.cols] = (m[:, None] >> bits & u32(1)) != 0
+    if waiting.warpgroup_wide(g):
+        groups = np.zeros((-(-batch.W // 4), 128, batch.B), bool)
+        groups.reshape(-1, batch.B)[: batch.W * 32] = named
+        named = np.repeat(groups.any(axis=1), 128, axis=0)[: batch.W * 32]
     missing = named & ~here
     missing[batch.T :] = False  # lanes that don't exist
     missing[: batch.T] &= ~batch.exited
@@ -206,12 +221,16 @@ def _completed(batch: Batch, members: list[Group] | None, barriers: int, site: t
         batch.partial_syncs.clear()
         batch.shared_check.barrier()
         batch.machine.order.barrier(batch)
+        if batch.happened is not None:
+            batch.happened.barrier()
     else:
         mask = np.zeros((batch.T, batch.B), bool)
         for g in members:
             mask[g.rows if g.cols is None else (g.rows, g.cols)] = True
         batch.partial_syncs.append((batch.time, mask))
         batch.shared_check.partial_sync()
+        if batch.happened is not None:
+            batch.happened.together(np.flatnonzero(mask.any(axis=1)))
 
 
 def sync_warp(batch: Batch, g: Group) -> None:
@@ -223,6 +242,8 @@ def sync_warp(batch: Batch, g: Group) -> None:
             batch.warp_sync = np.zeros((batch.T, batch.B), np.int64)
         batch.warp_sync[g.rows if g.cols is None else (g.rows, g.cols)] = batch.time
         batch.shared_check.warp_sync(g.whole)
+        if batch.happened is not None:
+            batch.happened.warps(np.unique(g.rows))
         return
     member = np.zeros((batch.T, batch.B), bool)
     named = _names_itself(g, mask)
@@ -232,6 +253,8 @@ def sync_warp(batch: Batch, g: Group) -> None:
         member[g.rows, g.cols] = named[:, 0]
     batch.partial_syncs.append((batch.time, member))
     batch.shared_check.partial_sync()
+    if batch.happened is not None:
+        batch.happened.warps(np.flatnonzero(member.any(axis=1)))
 
 
 def _reduced(batch: Batch, groups: list[Group], how: str, predicates: list) -> list:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .barriers import member_mask, missing_lanes, release, together
-from .checks import SharedCheck, waiting
+from .checks import Happened, SharedCheck, waiting
 from .group import Frame, Group
+from .mbarriers import woken_by_time
 from .memory import LocalMemory, SharedMemory
 from .progress import DEPTH, Watch
 from .values import ndarray
@@ -44,7 +45,9 @@ class Batch:
         self.warp_sync: ndarray | None = None  # time of each thread's last __syncwarp of its whole warp
         self.partial_syncs: list[tuple[int, ndarray]] = []  # (time, threads × blocks that took part): masks and named barriers
         self.fences: ndarray | None = None  # time of each thread's last fence: see checks.order
+        self.happened: Happened | None = Happened(self) if machine.check and machine.program.asynchronous else None
         self.shared_check: Any = SharedCheck(self)
+        self.mbarriers: Any = None  # see mbarriers
         self.copies: Any = None  # asynchronous copies under way: see instructions.async_copy
         self.wgmma: Any = None  # asynchronous products under way: see instructions.wgmma_state
         self.groups: list[Group] = []
@@ -151,7 +154,7 @@ class Batch:
         while True:
             seen: dict[tuple, Group] = {}
             for g in self.groups:
-                if g.waits == "barrier":
+                if g.waits in ("barrier", "mbarrier"):
                     continue
                 other = seen.get(g.place)
                 if other is not None:
@@ -251,6 +254,8 @@ class Batch:
         warp_sync = None if source.warp_sync is None else source.warp_sync[:, columns] if source.warp_sync.shape[1] > 1 else source.warp_sync
         partial = [(t, m[:, columns] if m.shape[1] > 1 else m) for t, m in source.partial_syncs]
         check = source.shared_check.columns(self, columns)
+        happened = None if source.happened is None else source.happened.columns(self)
+        mbarriers = None if source.mbarriers is None else source.mbarriers.columns(self, columns)
         self.copies = None if source.copies is None else source.copies.columns(self, columns)
         self.wgmma = None if source.wgmma is None else source.wgmma.columns(self, columns)
         self.fences = None if source.fences is None else source.fences[:, :, columns]
@@ -267,6 +272,7 @@ class Batch:
         self.B = len(columns)
         self.ids, self.exited, self.shared, self.local = ids, exited, shared, local
         self.arrived, self.warp_sync, self.partial_syncs, self.shared_check = arrived, warp_sync, partial, check
+        self.happened, self.mbarriers = happened, mbarriers
         self.groups = new_groups
         for g in self.groups:
             g.resized()
@@ -339,6 +345,8 @@ class Batch:
 
     def _stuck(self) -> None:
         """Nobody can run, and no barrier is complete: wake warp waiters with a report, or report the deadlock."""
+        if woken_by_time(self):
+            return
         waiters = [g for g in self.groups if g.waits == "warp"]
         if waiters:
             for g in waiters:

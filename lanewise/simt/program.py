@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from . import ptx
@@ -95,6 +96,17 @@ class Program:
                 else:
                     without = True
         return "" if not with_flush else "explicit" if without else "cpu"
+
+    @cached_property
+    def warpgroups(self) -> bool:
+        """Whether warps work in fours somewhere: they then run side by side in every schedule."""
+        return any(i.opcode in ("wgmma", "setmaxnreg") for function in self.reached() for i in ptx.body(self.module, function))
+
+    @cached_property
+    def asynchronous(self) -> bool:
+        """Whether mbarriers, bulk copies or wgmma occur: what each thread knows of the others is then followed (checks.happened)."""
+        found = (i for function in self.reached() for i in ptx.body(self.module, function))
+        return any(i.opcode in ("mbarrier", "wgmma") or (i.opcode == "cp" and "bulk" in i.modifiers) for i in found)
 
     def known_patterns(self, threads: int) -> Patterns:
         """The patterns of earlier launches of `threads` threads a block; forgotten when they are too many."""

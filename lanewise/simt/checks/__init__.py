@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .faults import Faults
+from .happened import Happened
 from .initialised import Initialised
 from .order import Order
 from .races import GlobalRaces
@@ -11,4 +12,4 @@ from .taint import TAINT_NAMES, tainted_run
 from .waiting import warp_operation
 from .wrapping import watch, watched_products
 
-__all__ = ["Faults", "GlobalRaces", "Initialised", "Order", "SharedCheck", "TAINT_NAMES", "tainted_run", "warp_operation", "watch", "watched_products"]
+__all__ = ["Faults", "GlobalRaces", "Happened", "Initialised", "Order", "SharedCheck", "TAINT_NAMES", "tainted_run", "warp_operation", "watch", "watched_products"]

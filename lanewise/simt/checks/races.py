@@ -178,7 +178,7 @@ class GlobalRaces:
         lanes = np.flatnonzero(bad.ravel())
         flat_old, flat_tags = old.ravel(), tags.ravel()
         order = self.machine.order
-        if batch.warp_sync is not None or batch.partial_syncs or order.active:
+        if batch.warp_sync is not None or batch.partial_syncs or order.active or batch.happened is not None:
             lanes = np.array([k for k in lanes if not self._ordered(g, unpack(int(flat_old[k])), unpack(int(flat_tags[k])))], int)
         if not len(lanes):
             return
@@ -252,6 +252,8 @@ def reads_and_writes(machine: Machine, site: int, other: int) -> bool:
 
 def ordered_in_block(batch, a: int, b: int, column: int, time: int) -> bool:
     """Whether threads a and b of one block have synchronised since `time`: by __syncwarp, or at a named barrier both took part in."""
+    if batch.happened is not None and batch.happened.times(b)[a] > time:
+        return True
     if batch.warp_sync is not None and a >> 5 == b >> 5:
         c = column if batch.warp_sync.shape[1] > 1 else 0
         if min(batch.warp_sync[a, c], batch.warp_sync[b, c]) > time:

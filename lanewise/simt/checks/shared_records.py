@@ -172,6 +172,13 @@ class SharedRecords:
             bad &= old & ATOMIC == 0
         if not bad.any():
             return True
+        happened = self.batch.happened
+        if happened is not None:  # what an mbarrier or another meeting orders
+            here = np.flatnonzero(bad)
+            who, when = (old[here] & WHO) - 1, old[here] >> TIME_SHIFT & TIME_MASK
+            bad[here] = ~happened.knows((tags[here] & WHO) - 1, who, when)
+            if not bad.any():
+                return True
         lanes = np.flatnonzero(bad)
         batch = self.batch
         order = batch.machine.order

@@ -9,11 +9,20 @@ import numpy as np
 
 from .. import explain
 from ..values import ndarray, to_array
+from . import mbarrier
 from .faults import Faults, on_line
 
 if TYPE_CHECKING:
     from ..batch import Batch
     from ..group import Group
+
+
+_WARPGROUP = frozenset(("wgmma", "setmaxnreg"))
+
+
+def warpgroup_wide(g: Group) -> bool:
+    """Whether the warp-wide instruction at which the group stands is for the four warps of a warpgroup together."""
+    return g.code.blocks[g.pc].instructions[0].opcode in _WARPGROUP
 
 
 def warp_operation(faults: Faults, g: Group) -> str:
@@ -45,6 +54,11 @@ def _mask_and_active(g: Group, lane: int) -> tuple[int, int]:
 def missing_lanes(faults: Faults, g: Group) -> None:
     """A warp-wide instruction names lanes that will never come to it."""
     if not faults.machine.check:
+        return
+    if warpgroup_wide(g):
+        from .wgmma import incomplete
+
+        incomplete(faults, g)
         return
     warps = g.rows >> 5 if g.cols is None else (g.rows >> 5) * g.batch.B + g.cols
     for lane in np.unique(warps, return_index=True)[1].tolist():
@@ -98,6 +112,8 @@ def barrier_completed(faults: Faults, batch: Batch, waiting: list[Group], everyo
 
 def deadlock(faults: Faults, batch: Batch) -> None:
     """Nobody in the batch can go on."""
+    if mbarrier.deadlock(batch):
+        return
     waiting = [g for g in batch.groups if g.waits == "barrier"]
     g = waiting[0]
     block = faults.block(int(batch.ids[int(g.cols[0]) if g.cols is not None else 0]))

@@ -67,4 +67,5 @@ EMIT |= dict.fromkeys(("mma", "wmma", "ldmatrix", "stmatrix", "movmatrix"), _lat
 EMIT |= dict.fromkeys(("cp",), _later("async_copy"))
 EMIT |= dict.fromkeys(("vabsdiff4",), _later("video"))
 EMIT |= dict.fromkeys(("wgmma",), _later("wgmma"))
-EMIT |= dict.fromkeys(("mbarrier", "setmaxnreg", "griddepcontrol"), _later("hopper"))
+EMIT |= dict.fromkeys(("mbarrier",), _later("mbarrier"))
+EMIT |= dict.fromkeys(("setmaxnreg", "griddepcontrol"), _later("hopper"))

@@ -1,0 +1,307 @@
+"""mbarrier objects of a batch of blocks: arrivals, expected bytes, phases, and who waits for them (PTX ISA 9.7.13.15, "mbarrier").
+
+An mbarrier counts arrivals and, beside them, bytes of asynchronous copies. Its phase is complete when no arrival is pending and the byte count is
+zero; the next phase then begins with the count of arrivals that `init` gave. A thread that waits is parked until a phase completes; where nobody
+could go on it is woken with the answer "not yet", as the hardware's time limit does it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .access import lanes_group, lanes_of
+from .group import Group
+from .shapes import take_rows
+from .values import Split, full, i64, ndarray, tidy, u64
+
+if TYPE_CHECKING:
+    from .batch import Batch
+
+MOST = (1 << 20) - 1  # arrivals, and bytes, of a phase
+TIMEOUTS = 16  # answers "not yet" without any change meanwhile until it is a deadlock
+
+
+@dataclass(eq=False, slots=True)
+class Barrier:
+    """One mbarrier in every block of the batch; arrays have one entry a block."""
+
+    offset: int
+    slot: int  # its number among the batch's barriers
+    expected: ndarray  # arrivals of a phase
+    pending: ndarray  # arrivals still to come
+    tx: ndarray  # bytes announced and not yet arrived (negative: arrived before they were announced)
+    phase: ndarray  # phases completed
+    announced: ndarray  # bytes that this phase's expect_tx announced
+    live: ndarray
+    init: tuple[int, int, int]  # (instruction, thread, time) of mbarrier.init
+    visible: bool = False  # to asynchronous copies: a fence came after init
+    coming: Any = None  # what the arrivals of this phase published; see checks.happened
+    done: Any = None  # the same of all phases completed
+    data: list = field(default_factory=list)  # copies that land when a phase is seen complete: (phases before it, function)
+
+    def columns(self, keep: ndarray) -> Barrier:
+        cut = (x[keep] for x in (self.expected, self.pending, self.tx, self.phase, self.announced, self.live))
+        data = [(phase[keep], landing.columns(keep)) for phase, landing in self.data]
+        return Barrier(self.offset, self.slot, *cut, self.init, self.visible, self.coming, self.done, data)
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """What a parked group waits for: barriers, and for messages the wait that its first lane stands in."""
+
+    offsets: frozenset[int]
+    iid: int
+    offset: int  # of the first lane that can't go on
+    row: int
+    column: int
+    phase: int  # number of the phase that must complete
+
+    def map(self, f) -> Waits:
+        return self
+
+    def merged(self, other: Waits, join) -> Waits:
+        return self
+
+
+class Barriers:
+    """The mbarriers of one batch, by their offset in shared memory."""
+
+    def __init__(self, batch: Batch):
+        self.batch = batch
+        self.at: dict[int, Barrier] = {}
+        self.slots: dict[int, int] = {}
+        self.timeouts = (-1, 0)  # (machine.stores at the last one, how many since)
+
+    def columns(self, batch: Batch, keep: ndarray) -> Barriers:
+        other = Barriers(batch)
+        other.at = {offset: b.columns(keep) for offset, b in self.at.items()}
+        other.slots = dict(self.slots)
+        return other
+
+    # ------------------------------------------------------------------ life
+
+    def init(self, offset: int, counts: ndarray, here: ndarray, origin: tuple[int, int, int]) -> None:
+        """A barrier comes into being in the blocks `here`, with `counts` arrivals a phase."""
+        batch = self.batch
+        slot = self.slots.setdefault(offset, len(self.slots))
+        happened = batch.happened
+        if happened is not None and happened.room_for(slot):
+            for other in self.at.values():
+                other.coming, other.done = (np.concatenate([x, np.zeros(len(happened.nothing()) - len(x), i64)]) for x in (other.coming, other.done))
+        old = self.at.get(offset)
+        zero = np.zeros(batch.B, i64)
+        new = Barrier(offset, slot, counts.astype(i64), counts.astype(i64), zero, zero.copy(), zero.copy(), here.copy(), origin)
+        if old is not None:
+            # the number of phases goes on, so that what was seen of the old barrier says nothing about the new one; parity must start at 0
+            new.phase = old.phase + (old.phase & 1)
+            stays = ~here & old.live
+            for name in ("expected", "pending", "tx", "phase", "announced"):
+                getattr(new, name)[stays] = getattr(old, name)[stays]
+            new.live |= stays
+        if happened is not None:
+            new.coming, new.done = happened.nothing(), happened.nothing()
+        self.at[offset] = new
+        self.wake(offset)
+
+    def settle(self, b: Barrier) -> None:
+        """Complete the phase in the blocks where nothing is missing any more."""
+        complete = b.live & (b.pending == 0) & (b.tx == 0)
+        if complete.any():
+            self.complete(b, complete, 1)
+            b.pending = np.where(complete, b.expected, b.pending)
+
+    def complete(self, b: Barrier, where: ndarray, phases) -> None:
+        b.phase = b.phase + where * phases
+        b.announced = np.where(where, 0, b.announced)
+        if b.coming is not None:
+            b.done = np.maximum(b.done, b.coming)
+            if where.all():
+                b.coming = np.zeros_like(b.coming)
+        self.wake(b.offset)
+
+    def wake(self, offset: int) -> None:
+        self.batch.machine.stores += 1
+        for g in self.batch.groups:
+            if g.waits == "mbarrier" and offset in g.held.offsets:
+                g.waits, g.held = "", None
+
+    # ------------------------------------------------------------------ events
+
+    def arrive(self, b: Barrier, arrivals: ndarray, columns: Any = slice(None)) -> bool:
+        """`arrivals` more in the blocks `columns`; False if there are more than the phase waits for."""
+        pending, expected = b.pending[columns], b.expected[columns]
+        beyond = arrivals - pending
+        if (beyond <= 0).all():
+            b.pending = b.pending.copy()
+            b.pending[columns] = pending - arrivals
+            self.settle(b)
+            return True
+        if ((beyond > 0) & ((b.tx[columns] != 0) | (expected <= 0))).any():
+            return False
+        # several threads at once: the first ones complete the phase, the others arrive in the next
+        through = beyond >= 0
+        where = np.zeros(self.batch.B, bool)
+        phases = np.zeros(self.batch.B, i64)
+        where[columns], phases[columns] = through, 1 + np.maximum(beyond, 0) // np.maximum(expected, 1)
+        b.pending = b.pending.copy()
+        b.pending[columns] = np.where(through, expected - np.maximum(beyond, 0) % np.maximum(expected, 1), pending - arrivals)
+        self.complete(b, where, phases)
+        return True
+
+    def bytes(self, b: Barrier, amount, columns: Any = slice(None)) -> None:
+        """expect_tx (positive) or complete_tx (negative)."""
+        self.batch.machine.stores += 1
+        b.tx = b.tx.copy()
+        b.tx[columns] += amount
+        self.settle(b)
+
+    def land(self, b: Barrier, phases: ndarray) -> None:
+        """Copies of the phases before `phases` (one number a block) are seen: their data is there."""
+        if not b.data:
+            return
+        still = []
+        for phase, landing in b.data:
+            if (phase < phases).all():
+                landing.land(self.batch)
+            else:
+                still.append((phase, landing))
+        b.data = still
+
+
+def barriers(batch: Batch) -> Barriers:
+    if batch.mbarriers is None:
+        batch.mbarriers = Barriers(batch)
+    return batch.mbarriers
+
+
+def parts(g: Group, address) -> list[tuple[int, Group, ndarray | None]]:
+    """The lanes of a group by the shared offset they name: (offset, group of the lanes, their indices; None for all of them)."""
+    if address.__class__ is int:
+        return [(address, g, None)]
+    x = address.full() if address.__class__ is Split else address
+    if x.size == 1 or (x == x.flat[0]).all():
+        return [(int(x.flat[0]), g, None)]
+    out: list[tuple[int, Group, ndarray | None]] = []
+    if g.cols is None and x.shape[1] == 1:
+        for offset in np.unique(x).tolist():
+            index = np.flatnonzero(x[:, 0] == offset)
+            out.append((int(offset), Group(g.batch, g.rows[index], None, g.pc, [], g.code), index))
+        return out
+    lanes = lanes_of(g, address)
+    for offset in np.unique(lanes).tolist():
+        index = np.flatnonzero(lanes == offset)
+        out.append((int(offset), lanes_group(g, index), index))
+    return out
+
+
+def of_part(g: Group, part: Group, index: ndarray | None, value):
+    """A register's value for the lanes of a part."""
+    if index is None or value.__class__ not in (ndarray, Split):
+        return value
+    if part.cols is None or g.cols is not None:
+        return take_rows(value, index)
+    return np.broadcast_to(full(value), g.shape).reshape(-1, 1)[index]
+
+
+def per_block(part: Group, value) -> tuple[ndarray, Any]:
+    """(sum over the lanes of each block, the blocks: a slice or column numbers)."""
+    v = np.broadcast_to(np.asarray(full(value), dtype=i64) if value.__class__ is not int else i64(value), part.shape)
+    if part.cols is None:
+        return v.sum(axis=0), slice(None)
+    columns = np.unique(part.cols)
+    return np.bincount(part.cols, weights=v[:, 0], minlength=part.batch.B).astype(i64)[columns], columns
+
+
+# ------------------------------------------------------------------------------------------------ waiting
+
+
+def wait(g: Group, iid: int, address, operand, parity: bool, acquires: bool, predicate, slot: int, next_pc: int) -> int:
+    """test_wait and try_wait: lanes whose phase is complete go on with True, the others wait (with False if nobody else can go on)."""
+    from .checks import mbarrier as check
+
+    batch = g.batch
+    table = barriers(batch)
+    out = np.ones(g.shape, bool)
+    blocked: Waits | None = None
+    offsets = []
+    skip = None if predicate is True else ~np.broadcast_to(predicate, g.shape)
+    if skip is not None and skip.all():
+        return next_pc
+    for offset, part, index in parts(g, address):
+        b = table.at.get(offset)
+        if batch.machine.check:
+            check.used(batch, part, iid, offset, b, "waits for")
+        if b is None:
+            continue  # reported; nothing will ever complete it
+        offsets.append(offset)
+        phases = b.phase[None, :] if part.cols is None else b.phase[part.cols][:, None]
+        value = of_part(g, part, index, operand)
+        if parity:
+            wanted = np.asarray(full(value), dtype=i64) & 1
+            complete = (phases & 1) != wanted
+        else:
+            complete = (np.asarray(full(value), dtype=u64) >> u64(40)).astype(i64) < phases
+        complete = np.broadcast_to(complete, part.shape)
+        if index is None:
+            out = complete.copy()
+        elif part.cols is None:
+            out[index] = complete
+        else:
+            out.reshape(-1)[index] = complete[:, 0]
+        if not complete.all():
+            lane = int(np.argmin(complete.ravel()))
+            row = int(part.rows[lane // part.shape[1]])
+            column = lane % batch.B if part.cols is None else int(part.cols[lane])
+            blocked = blocked or Waits(frozenset(), iid, offset, row, column, int(b.phase[column]))
+        if complete.any():
+            table.land(b, b.phase)
+            if acquires and batch.happened is not None:
+                rows = part.rows[complete.any(axis=1)]
+                batch.happened.acquire(np.unique(rows), b.done, b.slot, int(b.phase.max()))
+    if skip is not None:
+        out |= skip
+    if blocked is not None and not out.all():
+        if g.waits == "forced":
+            g.waits = ""
+        elif not out.any():
+            g.waits = "mbarrier"
+            g.held = Waits(frozenset(offsets), blocked.iid, blocked.offset, blocked.row, blocked.column, blocked.phase)
+            return -1
+        else:
+            g.regs[slot] = True if skip is None else _kept(g, slot, skip, True)
+            return batch.branch(g, out, next_pc, g.pc)
+    elif g.waits == "forced":
+        g.waits = ""
+    answer = _folded(out)
+    g.regs[slot] = answer if skip is None else _kept(g, slot, skip, answer)
+    return next_pc
+
+
+def _folded(out: ndarray):
+    return tidy(out.flat[0]) if (out == out.flat[0]).all() else out
+
+
+def _kept(g: Group, slot: int, skip: ndarray, value):
+    """The predicate register where the instruction's own predicate is false stays as it was."""
+    old = g.regs[slot]
+    return np.where(skip, False if old is None else old, value)
+
+
+def woken_by_time(batch: Batch) -> bool:
+    """Nobody can run: those who wait for mbarriers get the answer "not yet". False if that was tried often enough without any change."""
+    waiting = [g for g in batch.groups if g.waits == "mbarrier"]
+    if not waiting:
+        return False
+    table, stores = barriers(batch), batch.machine.stores
+    last, times = table.timeouts
+    times = times + 1 if last == stores else 0
+    table.timeouts = (stores, times)
+    if times >= TIMEOUTS:
+        return False
+    for g in waiting:
+        g.waits = "forced"
+    batch.watch.forget()  # what they do next is no endless loop: see TIMEOUTS
+    return True
