@@ -128,8 +128,8 @@ matmul_stages(const T* A, const T* B, T* C, int M, int N, int K) {
     }
 
     // C through shared memory, a warp's 64 x 64 at a place of its own, so that
-    // rows leave in chunks of 16 bytes.
-    __syncthreads();  // all are done with the stages
+    // rows leave in chunks of 16 bytes. All are done with the stages: behind
+    // the last barrier nobody has loaded.
     unsigned char* mine = memory + warp * 64 * 64 * 2;
 #pragma unroll
     for (int i = 0; i < 4; ++i)

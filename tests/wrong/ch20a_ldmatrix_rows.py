@@ -1,0 +1,16 @@
+from lanewise.exercise import Wrong
+
+Q = "const __half* q = Qs + lane % 16 * pitch + k + lane / 16 * 8;"
+K = "const int r = 16 * j + lane / 16 * 8 + lane % 8;"
+KEY = "const __half* key = Ks + r * pitch + k + lane / 8 % 2 * 8;"
+
+WRONG = [
+    Wrong("the columns never move on", [(Q, Q.replace(" + k", ""))], kind="wrong-values", says="Case 1 (16 queries)"),
+    Wrong("Q's matrices in K's order", [(Q, "const __half* q = Qs + (lane / 16 * 8 + lane % 8) * pitch + k + lane / 8 % 2 * 8;")], kind="wrong-values"),
+    Wrong("K's matrices in Q's order", [(K, "const int r = 16 * j + lane % 16;"), (KEY, KEY.replace("lane / 8 % 2", "lane / 16"))], kind="wrong-values"),
+    Wrong("all keys of the first 16", [(K, K.replace("16 * j + ", ""))], kind="wrong-values"),
+    Wrong("transposed on the way", [("ptx::ldmatrix_x4(b, ptx::shared_address(key", "ptx::ldmatrix_x4_trans(b, ptx::shared_address(key")], kind="wrong-values"),
+    Wrong("a lane names its own pair, not its row", [(Q, "const __half* q = Qs + lane / 4 * pitch + k + lane % 4 * 2;")], kind="misaligned"),
+    Wrong("a row past the tile", [(K, K.replace("lane % 8", "lane"))], kind="out-of-bounds"),
+    Wrong("no barrier after the tiles are filled", [("    __syncwarp();  // Qs and Ks are filled\n", "")], kind="race"),
+]
