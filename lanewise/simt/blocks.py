@@ -13,7 +13,7 @@ from functools import cached_property
 from .ptx import Address, Function, Instruction, Operand, Reg, Vector
 
 CARRY = "%cc"  # the carry flag of add.cc / addc, kept like a register
-_WARP = {"shfl", "vote", "match", "redux", "mma", "wmma", "ldmatrix", "stmatrix", "movmatrix", "elect", "wgmma"}
+_WARP = {"shfl", "vote", "match", "redux", "mma", "wmma", "ldmatrix", "stmatrix", "movmatrix", "elect", "wgmma", "setmaxnreg"}
 _LEAVES = {"bra", "brx", "ret", "exit", "trap"}
 _NO_RESULT = {
     "st", "red", "bra", "brx", "ret", "exit", "trap", "brkpt", "membar", "fence", "cp", "prefetch", "prefetchu", "nanosleep", "stmatrix", "setmaxnreg",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from . import ptx
 from .blocks import Block, Graph
+from .checks import wgmma_registers
 from .codegen import Emitter, vector, width_of
 from .joined import Joined
 from .ptx import Address, Function, Instruction, Symbol
@@ -67,6 +69,11 @@ class Code:
     @property
     def blocks(self) -> list[Block]:
         return self.graph.blocks
+
+    @cached_property
+    def products_registers(self) -> wgmma_registers.Registers | None:
+        """Where registers of unfinished wgmmas may be used; None where there is no wgmma."""
+        return wgmma_registers.analyse(self.graph)
 
     def param_slot(self, name: str, offset: int) -> int:
         return self.params[name, offset]

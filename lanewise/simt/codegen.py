@@ -232,6 +232,7 @@ class Emitter:
         from .checks import taint
         from .instructions import EMIT
 
+        unfinished = self.code.products_registers
         ended = False
         for offset, instruction in enumerate(self.block.instructions):
             self.instruction, self.index = instruction, self.block.start + offset
@@ -241,6 +242,10 @@ class Emitter:
             self.marked = marked
             if marked:
                 taint.before(self, instruction)
+            if unfinished is not None and self.index in unfinished.used:
+                from .instructions.wgmma import emit_use
+
+                emit_use(self, instruction, unfinished.used[self.index])
             ended = bool(emit(self, instruction))
             if marked and not ended:
                 taint.after(self, instruction)

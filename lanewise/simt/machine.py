@@ -230,8 +230,9 @@ class Machine:
         if self.schedule == 0 or self.W == 1:
             return [np.arange(self.T)]
         rng = np.random.default_rng(self.schedule)
-        warps = rng.permutation(self.W)
-        return [np.flatnonzero(np.isin(np.arange(self.T) >> 5, part)) for part in np.array_split(warps, min(3, self.W))]
+        size = 128 if self.program.warpgroups else 32
+        parts = rng.permutation(-(-self.T // size))
+        return [np.flatnonzero(np.isin(np.arange(self.T) // size, part)) for part in np.array_split(parts, min(3, len(parts)))]
 
     # ------------------------------------------------------------------ running
 

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..checks import wgmma as checks
+from ..checks.wgmma_registers import Use
 from ..codegen import Emitter, vector
 from ..ptx import Imm, Instruction
-from ..values import f16, f32, full, i8, i64, ndarray, u8, u16, u32, u64
+from ..values import f16, f32, i8, i64, ndarray, u8, u16, u32, u64
 from . import fragments, wgmma_state
 from .fragments import Layout, by_warp, elements, gather, layout, remember, scatter
 from .warp import warps
@@ -42,6 +44,7 @@ class Product:
     b_deep: int
     sign: int
     saturate: bool
+    unfenced: bool  # registers were written since the last wgmma.fence, on some path
 
 
 # ------------------------------------------------------------------------------------------------ elements
@@ -96,9 +99,12 @@ def _rows(g, registers: tuple, type: str) -> ndarray:
 # ------------------------------------------------------------------------------------------------ the product
 
 
-def of_warps(g, x) -> ndarray:
-    """A 64-bit register that is the same in all lanes of a warp: (warps, columns or 1)."""
-    bits = by_warp(g, x, u64)[:, 0]
+def of_warps(g, site: int, x) -> ndarray:
+    """A descriptor, which must be the same in all lanes: (warps, columns or 1)."""
+    lanes = by_warp(g, x, u64)
+    bits = lanes[:, 0]
+    if lanes.shape[1] > 1 and (lanes != lanes[:, :1]).any():
+        checks.differ(g, site)
     return np.broadcast_to(bits, (len(warps(g).index), bits.shape[1]))
 
 
@@ -116,12 +122,12 @@ def _blocks(g) -> ndarray | None:
     return None if g.cols is None else g.cols[warps(g).index.max(axis=1)]
 
 
-def _product(g, p: Product, a, b) -> ndarray:
-    """A · B of every warp, (warps, columns, 16, n)."""
+def _product(g, p: Product, a, where_a: ndarray | None, where_b: ndarray) -> ndarray:
+    """A · B of every warp, (warps, columns, 16, n). A comes from registers where `where_a` is None."""
     count = len(warps(g).index)
-    where_b = of_warps(g, b)
-    held = _rows(g, a, p.a_type) if p.in_registers else None
-    where_a = of_warps(g, a) if held is None else np.zeros((count, 1), u64)
+    held = _rows(g, a, p.a_type) if where_a is None else None
+    if where_a is None:
+        where_a = np.zeros((count, 1), u64)
     within = (warp_numbers(g) & 3)[:, None] * 16 + np.arange(16)  # rows of A in its tile
     blocks = _blocks(g)
     if blocks is None and where_a.shape[1] == where_b.shape[1] == 1:
@@ -157,8 +163,9 @@ def _product(g, p: Product, a, b) -> ndarray:
 
 def multiply(g, p: Product, a_site: int, b_site: int, d: tuple, a, b, add) -> tuple:
     """The registers of D. `add`: whether D counts, else it is overwritten."""
-    wgmma_state.state(g.batch).issue(g, p, a_site, b_site, a, b)
-    total = _product(g, p, a, b)
+    where_a, where_b = None if p.in_registers else of_warps(g, a_site, a), of_warps(g, b_site, b)
+    wgmma_state.state(g.batch).issue(g, p, a_site, b_site, where_a, where_b)
+    total = _product(g, p, a, where_a, where_b)
     if p.sign < 0:
         total = -total
     if add is not False:
@@ -218,8 +225,8 @@ def _product_of(e: Emitter, i: Instruction) -> Product:
     d, a, b = types
     if a != b and {a, b} not in _MIXED or d not in _RESULT[a] or k != _DEPTH[a] or not _columns_allowed(n, d == "s32"):
         raise e.unsupported("this shape with these element types")
-    registers = vector(i.operands[1])
-    in_registers = len(registers) == _REGISTERS
+    in_registers = len(vector(i.operands[1])) == _REGISTERS
+    registers = e.code.products_registers
     given = [x.value for x in i.operands[4:] if isinstance(x, Imm)]
     signs, turns = (given[:2], given[2:]) if d != "s32" else ([], [])
     turns = [0] * (2 - len(turns)) + turns
@@ -230,7 +237,8 @@ def _product_of(e: Emitter, i: Instruction) -> Product:
     accumulators = vector(i.operands[0])
     if len(accumulators) * per != n // 2:
         raise e.unsupported("another number of accumulators")
-    return Product(n, k, a, b, layout("c", 16, n, d, n // 2), in_registers, k * (turns[0] != 0), k * (turns[1] != 0), one, "satfinite" in i.modifiers)
+    return Product(n, k, a, b, layout("c", 16, n, d, n // 2), in_registers, k * (turns[0] != 0), k * (turns[1] != 0), one, "satfinite" in i.modifiers,
+                   registers is not None and e.index in registers.unfenced)  # fmt: skip
 
 
 def emit_wgmma(e: Emitter, i: Instruction) -> None:
@@ -262,5 +270,13 @@ def _emit_product(e: Emitter, i: Instruction) -> None:
         e.define(register, held, f"{t}[{j}]")
 
 
+def emit_use(e: Emitter, i: Instruction, use: Use) -> None:
+    """The line in front of an instruction that may use accumulators too early."""
+    sites = tuple(e.code.program.add_site(e.code, k, "wgmma.b", 1) for k in sorted(use.products))
+    p = e.use(i.predicate, "pred") if i.predicate is not None else "True"
+    e.line(f"WGUSE(g,{sites!r},{use.register!r},{i.line},{use.adds},{p})")
+
+
 EMIT = {"wgmma": emit_wgmma}
-NAMES = {"WGMMA": multiply, "WGFENCE": wgmma_state.fence, "WGCOMMIT": wgmma_state.commit, "WGWAIT": wgmma_state.wait}
+NAMES = {"WGMMA": multiply, "WGFENCE": wgmma_state.fence, "WGCOMMIT": wgmma_state.commit, "WGWAIT": wgmma_state.wait,
+         "WGUSE": wgmma_state.use}  # fmt: skip

@@ -1,0 +1,175 @@
+"""wgmma's rules: whole warpgroups, fences before, nothing touched until the wait, descriptors that point where the matrices lie."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import explain_tensor
+from ..instructions.wgmma_layout import Descriptor, chunks, read_descriptor, words
+from ..values import ndarray
+
+try:
+    from . import proxy
+except ImportError:  # until checks/proxy.py is there
+    from types import SimpleNamespace
+
+    proxy = SimpleNamespace(begin_read=lambda *a: 0, end_read=lambda *a: None, swizzle_of=lambda *a: None)  # type: ignore
+
+if TYPE_CHECKING:
+    from ..group import Group
+    from ..instructions.wgmma import Product
+    from ..instructions.wgmma_state import State
+    from .faults import Faults
+
+
+# ------------------------------------------------------------------------------------------------ who takes part
+
+
+def operation_of(g: Group) -> str:
+    """The warpgroup-wide instruction at which the group stands: "wgmma.wait_group"."""
+    i = g.code.blocks[g.pc].instructions[0]
+    return ".".join((i.opcode, *i.modifiers[:1]))
+
+
+def incomplete(faults: Faults, g: Group) -> None:
+    """Some warps of a warpgroup will never come to where the others are."""
+    if not faults.machine.check:
+        return
+    threads = g.rows[(g.rows >> 7 == g.rows[0] >> 7) & (g.cols == g.cols[0] if g.cols is not None else True)].tolist()
+    thread, block = faults.lane(g, 0)
+    faults.add(
+        explain_tensor.incomplete_warpgroup(
+            line=faults.pc_line(g), operation=operation_of(g), threads=threads, block=block, thread=thread,
+            exists=len(threads) < min(128, faults.machine.T - threads[0] // 128 * 128),
+        )
+    )  # fmt: skip
+
+
+def begins(state: State, g: Group, p: Product, site: int, at: tuple) -> None:
+    """A product is issued: is its warpgroup whole, and were its registers fenced?"""
+    machine = state.batch.machine
+    faults = machine.faults
+    if machine.T % 128 and int(g.rows[-1]) >> 7 == machine.T >> 7:
+        incomplete(faults, g)
+    bare = ~state.fenced[at]
+    if not bare.any():
+        return
+    first = bare & ~state.begun[at]
+    if first.any() or p.unfenced:
+        thread, block = faults.lane(g, 0)
+        faults.add(explain_tensor.missing_wgmma_fence(line=faults.line(site), thread=thread, block=block, first=bool(first.any())))
+
+
+# ------------------------------------------------------------------------------------------------ matrices in shared memory
+
+
+@functools.lru_cache(maxsize=4096)
+def _distinct(d: Descriptor, across: int, deep: int) -> ndarray:
+    """Words of a matrix, each once, in order."""
+    return np.unique(words(d, across, deep))
+
+
+def matrix(g: Group, site: int, bits: int, across: int, deep: int) -> ndarray | None:
+    """Word numbers of the matrix that a descriptor describes, each once; None after a finding. `g`: the lanes of its warpgroup."""
+    machine = g.batch.machine
+    faults = machine.faults
+    d = read_descriptor(bits)
+    known = _distinct(d, across, deep)
+    if not _inside(faults, g, site, d, chunks(d, across, deep)):
+        return None
+    if d.span and d.late and d.base != d.start >> 7 & 7:
+        array, index, _, _, dims = faults.shared_at(site, d.start)
+        thread, block = faults.lane(g, 0)
+        faults.add(
+            explain_tensor.descriptor_misaligned(
+                line=faults.line(site), operand=_operand(faults, site), array=array, index=index, dims=dims, span=d.span, late=d.late, base=d.base,
+                thread=thread, block=block,
+            )
+        )  # fmt: skip
+    _swizzle(faults, g, site, d, known)
+    return known
+
+
+def _operand(faults: Faults, site: int) -> str:
+    return "A" if faults.machine.program.sites[site].kind.endswith("a") else "B"
+
+
+def _form(d: Descriptor) -> str:
+    return f"{d.swizzle}, leading offset {d.leading}, stride offset {d.stride} bytes"
+
+
+def _inside(faults: Faults, g: Group, site: int, d: Descriptor, where: ndarray) -> bool:
+    """Whether a matrix lies in one shared array."""
+    machine = faults.machine
+    first, last = int(where.min()), int(where.max()) + 15
+    low, high = machine.shared_extent(site, first)
+    if low <= first and last < high:
+        return True
+    thread, block = faults.lane(g, 0)
+    start_low, start_high = machine.shared_extent(site, d.start)
+    if start_low == start_high:
+        finding = explain_tensor.descriptor_outside(
+            line=faults.line(site), operand=_operand(faults, site), array=None, first=0, last=0, size=0, dims=None, thread=thread, block=block, form=_form(d)
+        )
+    else:
+        array, index, size, element, dims = faults.shared_at(site, d.start)
+        finding = explain_tensor.descriptor_outside(
+            line=faults.line(site), operand=_operand(faults, site), array=array, first=(first - start_low) // element, last=(last - start_low) // element,
+            size=size, dims=dims, thread=thread, block=block, form=_form(d),
+        )  # fmt: skip
+    faults.add(finding)
+    return False
+
+
+def _swizzle(faults: Faults, g: Group, site: int, d: Descriptor, known: ndarray) -> None:
+    """Was the tile written by a tensor copy, and under the swizzle that the descriptor names?"""
+    written = proxy.swizzle_of(g.batch, known)
+    if written is None:
+        return
+    wrong = (written >= 0) & (written != d.span)
+    if not wrong.any():
+        return
+    k = int(np.argmax(wrong))
+    array, index, _, _, dims = faults.shared_at(site, int(known[k]) * 4)
+    thread, block = faults.lane(g, 0)
+    faults.add(
+        explain_tensor.wrong_swizzle(
+            line=faults.line(site), operand=_operand(faults, site), array=array, index=index, dims=dims, written=int(written[k]), read=d.span,
+            thread=thread, block=block,
+        )
+    )  # fmt: skip
+
+
+def differ(g: Group, site: int) -> None:
+    """The lanes of a warpgroup bring different descriptors."""
+    faults = g.batch.machine.faults
+    thread, block = faults.lane(g, 0)
+    faults.add(explain_tensor.descriptors_differ(line=faults.line(site), operand=_operand(faults, site), thread=thread, block=block))
+
+
+# ------------------------------------------------------------------------------------------------ accumulators
+
+
+def register_used(state: State, g: Group, sites: tuple[int, ...], register: str, line: int, shape: bool, p: Any) -> None:
+    """An instruction uses a register that the products of `sites` may still be writing."""
+    machine = state.batch.machine
+    if not machine.check or p is False or not np.any(p):
+        return
+    for site in sites:
+        pending = state.unfinished(g, site)
+        if not pending.any():
+            continue
+        at = state.where(g)
+        ticket = state.issued[site][at][pending].flat[0]
+        committed = bool(ticket < state.committed[at][pending].flat[0])
+        thread, block = machine.faults.lane(g, 0)
+        machine.faults.add(
+            explain_tensor.accumulator_used(
+                line=line or None, product_line=machine.faults.line(site), register=register, thread=thread, block=block, committed=committed,
+                waited=bool(state.waited[at][pending].flat[0] > ticket), shape=shape, count=int(pending.sum()),
+            )
+        )  # fmt: skip
+        return

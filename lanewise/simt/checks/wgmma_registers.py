@@ -1,0 +1,154 @@
+"""Which registers products may still be writing at an instruction that uses them: found once, from the code alone.
+
+A forward data-flow over the blocks of a function (Aho et al., Compilers, 9.3): for every register the products that its value may come from
+(moves pass it on, as compilers insert them), for every product how many groups were committed since it was issued at the least. A wait for all but
+n groups ends what is older. What is suspicious here is looked at when it is executed: see `checks.wgmma.register_used`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..blocks import Block, Graph, reads, writes
+from ..ptx import Imm, Instruction, Reg, Vector
+
+OLDEST = 15  # groups: no kernel has more under way
+
+
+@dataclass(slots=True)
+class Use:
+    """Products (indices of instructions) whose result an instruction may use too early, through `register`; `adds`: another product adds to it."""
+
+    products: frozenset[int]
+    register: str
+    adds: bool = False
+
+
+@dataclass(slots=True)
+class Registers:
+    used: dict[int, Use] = field(default_factory=dict)  # index of an instruction → what it uses
+    unfenced: set[int] = field(default_factory=set)  # products with registers written by others since the last wgmma.fence
+
+
+@dataclass(slots=True)
+class _State:
+    origin: dict[str, frozenset[int]]
+    age: dict[int, int]
+    written: frozenset[str]
+
+    def copy(self) -> _State:
+        return _State(dict(self.origin), dict(self.age), self.written)
+
+    def join(self, other: _State) -> bool:
+        """Take over what may also be; whether that was anything new."""
+        changed = False
+        for name, products in other.origin.items():
+            old = self.origin.get(name, frozenset())
+            if not products <= old:
+                self.origin[name] = old | products
+                changed = True
+        for product, age in other.age.items():
+            if age < self.age.get(product, OLDEST + 1):
+                self.age[product] = age
+                changed = True
+        if not other.written <= self.written:
+            self.written |= other.written
+            changed = True
+        return changed
+
+
+def analyse(graph: Graph) -> Registers | None:
+    """None where the function has no wgmma."""
+    if not any(i.opcode == "wgmma" for i in graph.body):
+        return None
+    found = Registers()
+    before: list[_State | None] = [None] * len(graph.blocks)
+    before[0] = _State({}, {}, frozenset())
+    waiting = [0]
+    while waiting:
+        index = waiting.pop()
+        entry = before[index]
+        assert entry is not None
+        after = _through(graph, graph.blocks[index], entry.copy(), found)
+        for successor in graph.blocks[index].successors:
+            known = before[successor]
+            if known is None:
+                before[successor] = after.copy()
+                waiting.append(successor)
+            elif known.join(after) and successor not in waiting:
+                waiting.append(successor)
+    return found
+
+
+def _through(graph: Graph, block: Block, s: _State, found: Registers) -> _State:
+    for offset, i in enumerate(block.instructions):
+        index = block.start + offset
+        if i.opcode == "wgmma":
+            _wgmma(graph, index, i, s, found)
+        elif i.opcode == "mov":
+            _move(i, s)
+        else:
+            _use(index, reads(i), s, found, False)
+            made = writes(i)
+            for name in made:
+                s.origin.pop(name, None)
+            if made:
+                s.written |= frozenset(made)
+    return s
+
+
+def _use(index: int, names: list[str], s: _State, found: Registers, adds: bool) -> None:
+    for name in names:
+        products = s.origin.get(name)
+        if products:
+            known = found.used.get(index)
+            found.used[index] = Use(products | known.products if known else products, name, adds)
+
+
+def _names(operand) -> list[str]:
+    items = operand.items if isinstance(operand, Vector) else (operand,)
+    return [x.name for x in items if isinstance(x, Reg)]
+
+
+def _wgmma(graph: Graph, index: int, i: Instruction, s: _State, found: Registers) -> None:
+    what = i.modifiers[0]
+    if what == "fence":
+        s.written = frozenset()
+    elif what == "commit_group":
+        s.age = {product: min(age + 1, OLDEST) for product, age in s.age.items()}
+    elif what == "wait_group":
+        left = i.operands[0].value if isinstance(i.operands[0], Imm) else 0
+        ended = {product for product, age in s.age.items() if age > left}
+        s.age = {product: age for product, age in s.age.items() if product not in ended}
+        if ended:
+            s.origin = {name: rest for name, products in s.origin.items() if (rest := products - ended)}
+    elif what == "mma_async":
+        accumulators = _names(i.operands[0])
+        others = [name for operand in i.operands[1:4] for name in _names(operand)]
+        _use(index, others, s, found, False)
+        for name in accumulators:  # a chain of products of one shape may go on adding
+            products = s.origin.get(name, frozenset())
+            if any(graph.body[k].modifiers != i.modifiers for k in products):
+                _use(index, [name], s, found, True)
+        if not s.written.isdisjoint(accumulators + _names(i.operands[1])):
+            found.unfenced.add(index)
+        s.written -= frozenset(accumulators)
+        for name in accumulators:
+            s.origin[name] = frozenset((index,))
+        s.age[index] = 0
+
+
+def _move(i: Instruction, s: _State) -> None:
+    targets, sources = _names(i.operands[0]), _names(i.operands[1])
+    products = frozenset().union(*(s.origin.get(name, frozenset()) for name in sources))
+    fresh = not sources or not s.written.isdisjoint(sources)
+    for name in targets:
+        here = products | s.origin.get(name, frozenset()) if i.predicate is not None else products
+        if here:
+            s.origin[name] = here
+        else:
+            s.origin.pop(name, None)
+    if fresh:
+        s.written |= frozenset(targets)
+    elif i.predicate is None:
+        s.written -= frozenset(targets)

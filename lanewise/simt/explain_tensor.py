@@ -1,0 +1,84 @@
+"""The words of errors around wgmma: descriptors, registers and matrices of products that are under way. See explain.py."""
+
+from __future__ import annotations
+
+from .finding import Finding
+from .words import Dim3, at_line, element, index_value, plural, span, thread_ranges, times, tuple_text, who
+
+
+def incomplete_warpgroup(*, line: int | None, operation: str, threads: list[int], block: Dim3, thread: Dim3, exists: bool = True) -> Finding:
+    """Only `threads` (linear numbers) of a warpgroup execute an instruction that all of it must. `exists`: the block has the others."""
+    first = threads[0] // 128 * 128
+    text = f"barrier divergence in block {tuple_text(block)}: {operation}{at_line(line)} is for all 128 threads of a warpgroup ({first}..{first + 127}), "
+    if exists:
+        text += f"but only {thread_ranges(threads)} {'comes' if len(threads) == 1 else 'come'} to it. "
+        text += "Let the condition around it be the same for the four warps."
+    else:
+        text += "and the block ends before that. Launch a multiple of 128 threads."
+    return Finding("barrier-divergence", "error", text, line=line, thread=thread, block=block)
+
+
+def accumulator_used(
+    *, line: int | None, product_line: int | None, register: str, thread: Dim3, block: Dim3, committed: bool, waited: bool, shape: bool, count: int = 1
+) -> Finding:
+    """A register of D used before its product has ended.
+
+    `waited`: a wait came, but left its group pending; `shape`: it is another product of another shape that adds to it.
+    """
+    use = "adds to" if shape else "uses"
+    text = f"async copy: {who(thread, block)} {use} an accumulator ({register}){at_line(line)} while the wgmma{at_line(product_line)} "
+    text += "that writes it is not finished." + times(count)
+    if not committed:
+        text += " It was never committed: wgmma.commit_group, then wgmma.wait_group 0."
+    elif waited:
+        text += " The wait before it allows this group to stay pending: wait for one group less."
+    else:
+        text += " Put wgmma.wait_group before the use."
+    return Finding("async-copy", "error", text, line=line, thread=thread, block=block, count=count)
+
+
+def missing_wgmma_fence(*, line: int | None, thread: Dim3, block: Dim3, first: bool) -> Finding:
+    """Registers written by ordinary instructions go into a product that no wgmma.fence stands before."""
+    why = "no wgmma.fence has come yet" if first else "its registers were written since the last wgmma.fence"
+    text = f"async copy: {who(thread, block)} begins a wgmma{at_line(line)}, but {why}. Put wgmma.fence.sync.aligned before the first wgmma of each group."
+    return Finding("async-copy", "error", text, line=line, thread=thread, block=block)
+
+
+def descriptor_outside(
+    *, line: int | None, operand: str, array: str | None, first: int, last: int, size: int, dims: tuple[int, ...] | None, thread: Dim3, block: Dim3, form: str
+) -> Finding:
+    """A descriptor whose matrix reaches beyond a shared array. `first`, `last`: elements it spans; `form`: what the descriptor says, in words."""
+    if array is None:
+        text = f"out of bounds: the descriptor of {operand}{at_line(line)} ({form}) of {who(thread, block)} points at no shared array. "
+        text += "Its start is the shared address (from __cvta_generic_to_shared) divided by 16."
+        return Finding("out-of-bounds", "error", text, line=line, thread=thread, block=block)
+    text = f"out of bounds: the matrix {operand} of the wgmma{at_line(line)} spans {span(array, first, last, dims)} (shared memory), but {array} has "
+    text += f"{plural(size, 'element')}. The descriptor says {form}, in {who(thread, block)}: check the offsets and which dimension is contiguous."
+    return Finding("out-of-bounds", "error", text, line=line, array=array, index=index_value(last, dims), thread=thread, block=block)
+
+
+def descriptor_misaligned(
+    *, line: int | None, operand: str, array: str, index: int, dims: tuple[int, ...] | None, span: int, late: int, base: int, thread: Dim3, block: Dim3
+) -> Finding:
+    """A swizzled matrix that doesn't begin where the swizzle's pattern does, and whose base offset doesn't say so."""
+    text = f"misaligned: the matrix {operand} of the wgmma{at_line(line)} begins at {element(array, index, dims)}, {plural(late, 'byte')} behind a multiple of "
+    text += f"{8 * span}, where the pattern of the {span}-byte swizzle begins; the descriptor's base offset is {base} ({who(thread, block)}). "
+    text += f"Align the tile to {8 * span} bytes."
+    return Finding("misaligned", "error", text, line=line, array=array, index=index_value(index, dims), thread=thread, block=block)
+
+
+def descriptors_differ(*, line: int | None, operand: str, thread: Dim3, block: Dim3) -> Finding:
+    """The lanes of a warpgroup bring different descriptors."""
+    text = f"warp mask: the descriptor of {operand} of the wgmma{at_line(line)} is not the same in all 128 threads of the warpgroup of {who(thread, block)}. "
+    text += "Compute it from values that all of them share (take the warp's number from lane 0 by a shuffle)."
+    return Finding("warp-mask", "error", text, line=line, thread=thread, block=block)
+
+
+def wrong_swizzle(
+    *, line: int | None, operand: str, array: str, index: int, dims: tuple[int, ...] | None, written: int, read: int, thread: Dim3, block: Dim3
+) -> Finding:
+    """A tensor copy wrote the tile under another swizzle than the descriptor's. Both in bytes, 0 for none."""
+    name = lambda n: f"the {n}-byte swizzle" if n else "no swizzle"  # noqa: E731
+    text = f"async copy: the tile at {element(array, index, dims)} (shared) was written with {name(written)}, but the descriptor of {operand} of the wgmma"
+    text += f"{at_line(line)} says {name(read)} ({who(thread, block)}). Use the same in the tensor map and in bits 62 and 63 of the descriptor."
+    return Finding("async-copy", "error", text, line=line, array=array, index=index_value(index, dims), thread=thread, block=block)
