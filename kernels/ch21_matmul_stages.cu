@@ -9,7 +9,7 @@
 
 using T = __half;  // __nv_bfloat16 does as well
 
-constexpr int BM = 128, BN = 256, BK = 64, stages = 4;
+constexpr int BM = 128, BN = 256, BK = 64, stages = 3;
 constexpr int band = 16;  // tiles of C below each other that run together
 constexpr int warps = BM / 64 * (BN / 64), threads = 32 * warps;
 constexpr int a_bytes = BM * BK * 2, stage_bytes = a_bytes + BK * BN * 2;
