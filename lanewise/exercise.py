@@ -75,17 +75,35 @@ def ceil_div(n: int, size: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
+class TensorMap:
+    """An argument for the copy engine: a map of the case's array `name`, cut in boxes. `box` counts elements as the array's shape does, outermost first;
+    `swizzle`: "none", "32B", "64B" or "128B"."""
+
+    name: str
+    box: tuple[int, ...]
+    swizzle: str = "none"
+
+
+@dataclass(frozen=True, slots=True)
 class Launch:
-    """One kernel launch. `args` names entries of the case's data in the order of the kernel's parameters: "x out n"."""
+    """One kernel launch. `args` names entries of the case's data in the order of the kernel's parameters: "x out n". Where a parameter is a tensor map, `args`
+    is a tuple: `(TensorMap("x", box=(64, 64)), "out", "n")`."""
 
     grid: Dims
     block: Dims
-    args: str | tuple[str, ...]
+    args: str | tuple[str | TensorMap, ...]
     shared_bytes: int = 0
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(self.args.split()) if isinstance(self.args, str) else tuple(self.args)
+        """For each argument the entry of the data, an array's too that is passed as a tensor map."""
+        given = self.args.split() if isinstance(self.args, str) else self.args
+        return tuple(one.name if isinstance(one, TensorMap) else one for one in given)
+
+    @property
+    def maps(self) -> tuple[TensorMap | None, ...]:
+        """For each argument its tensor map, or None."""
+        return tuple(one if isinstance(one, TensorMap) else None for one in (self.args.split() if isinstance(self.args, str) else self.args))
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,11 @@ def arguments(launch: Launch, data: Data, outputs: Collection[str]) -> list[Any]
     missing = [name for name in launch.names if name not in data]
     if missing:
         raise ValueError(f"a launch names {missing[0]!r}, which the case's data doesn't have; it has {', '.join(data)}")
-    return [simt.Output(data[name]) if name in outputs else data[name] for name in launch.names]
+    marked = {name: simt.Output(data[name]) if name in outputs else data[name] for name in launch.names}
+    return [
+        simt.tensor_map(marked[name], box.box, swizzle=box.swizzle) if box is not None else marked[name]
+        for name, box in zip(launch.names, launch.maps, strict=True)
+    ]
 
 
 def run_case(exercise: Example, case: Case, launcher: Launcher, seed: int = 0, schedules: tuple[int, ...] = SCHEDULES) -> Outcome:
@@ -186,7 +190,7 @@ def _run_cases(exercise: Example, launcher: Launcher, seed_of: Callable[[Case], 
             yield Outcome(case, Failure("", "not run: the case before never ended"))
             continue
         outcome = run_case(exercise, case, launcher, seed_of(case), schedules)
-        hopeless = outcome.failure is not None and outcome.failure.kind in HOPELESS
+        hopeless = outcome.failure is not None and not HOPELESS.isdisjoint((outcome.failure.kind, *(finding.kind for finding in outcome.report.findings)))
         yield outcome
 
 

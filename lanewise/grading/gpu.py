@@ -21,7 +21,7 @@ import numpy as np
 
 from lanewise.exercise import Case, Example
 from lanewise.grading.compare import mismatch
-from lanewise.grading.gpu_job import Buffer, Job, guards_hold, image_of
+from lanewise.grading.gpu_job import Buffer, Job, Mapped, guards_hold, image_of
 
 DEVICE = "lanewise.grading.gpu_device"
 CASE_SECONDS = 30.0  # CUDA's start, the compiler, two launches of milliseconds
@@ -104,7 +104,10 @@ def _case_on_gpu(exercise: Example, case: Case, text: str, seed: int, gpu: Gpu, 
     launch = case.launch_for(data)
     names = list(dict.fromkeys(name for name in launch.names if isinstance(data[name], np.ndarray)))
     buffers = tuple(Buffer(data[name].dtype.str, data[name].shape) for name in names)
-    args = tuple(names.index(name) if name in names else _value(data[name]) for name in launch.names)
+    args = tuple(
+        Mapped(names.index(name), box.box, box.swizzle) if box is not None else names.index(name) if name in names else _value(data[name])
+        for name, box in zip(launch.names, launch.maps, strict=True)
+    )
     job = Job(
         text, exercise.kernel, exercise.arch, exercise.options, _dims(launch.grid), _dims(launch.block), launch.shared_bytes, args, buffers, len(POISONS)
     )  # fmt: skip

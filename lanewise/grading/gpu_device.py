@@ -8,7 +8,7 @@ import numpy as np
 
 from lanewise import cp, simt
 from lanewise.grading.gpu_child import LaunchFailed, Unfit
-from lanewise.grading.gpu_job import Job, value_of
+from lanewise.grading.gpu_job import Job, Mapped, value_of
 
 DEFAULT_SHARED = 48 * 1024
 # What a kernel can bring about; every other error is the machine's.
@@ -30,10 +30,11 @@ def run(job: Job, images: list[np.ndarray]) -> list[np.ndarray]:
     """Copy the images to the GPU, launch once, wait, and copy them back. Raises LaunchFailed, Unfit, or whatever else went wrong."""
     hopper = cp.cuda.Device().compute_capability == HOPPER
     try:
-        kernel = cp.RawKernel(job.source, job.kernel, options=job.options)
+        own = (f"-arch={job.arch}",) if hopper and job.arch.endswith("a") else ()  # Hopper's own instructions: CuPy asks for sm_90
+        kernel = cp.RawKernel(job.source, job.kernel, options=(*job.options, *own))
         kernel.compile()
         on_device = [cp.asarray(image) for image in images]
-        args = tuple(job.buffers[arg].array(on_device[arg]) if isinstance(arg, int) else value_of(arg) for arg in job.args)
+        args = tuple(_argument(job, arg, on_device) for arg in job.args)
         if job.shared_bytes > DEFAULT_SHARED:
             kernel.max_dynamic_shared_size_bytes = job.shared_bytes
         kernel(job.grid, job.block, args, shared_mem=job.shared_bytes)
@@ -49,6 +50,12 @@ def run(job: Job, images: list[np.ndarray]) -> list[np.ndarray]:
         raise LaunchFailed("launch-refused", f"the launch was refused: {str(error).splitlines()[0]}") from error
     except Exception as error:
         raise _named(error, hopper) from error
+
+
+def _argument(job: Job, arg: int | Mapped | tuple[str, str], on_device: list[Any]) -> Any:
+    if isinstance(arg, Mapped):
+        return cp.tensor_map(job.buffers[arg.buffer].array(on_device[arg.buffer]), arg.box, swizzle=arg.swizzle)
+    return job.buffers[arg].array(on_device[arg]) if isinstance(arg, int) else value_of(arg)
 
 
 def _named(error: Exception, hopper: bool) -> Exception:

@@ -34,8 +34,17 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
+class Mapped:
+    """An argument that is a tensor map of a buffer: its number, the box in the array's order, the swizzle ("none", "32B", "64B", "128B")."""
+
+    buffer: int
+    box: tuple[int, ...]
+    swizzle: str
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
-    """A text and how to launch it, `launches` times over. Each of `args` is the number of a buffer, or (dtype, bytes in hex) of a value."""
+    """A text and how to launch it, `launches` times over. Each of `args` is the number of a buffer, a map of one, or (dtype, bytes in hex) of a value."""
 
     source: str
     kernel: str
@@ -44,7 +53,7 @@ class Job:
     grid: tuple[int, ...]
     block: tuple[int, ...]
     shared_bytes: int
-    args: tuple[int | tuple[str, str], ...]
+    args: tuple[int | Mapped | tuple[str, str], ...]
     buffers: tuple[Buffer, ...]
     launches: int = 1
 
@@ -77,10 +86,16 @@ def read_job(file: IO[bytes]) -> tuple[Job, list[list[np.ndarray]]]:
     """A job and the images of each of its launches, as `Job.write` left them."""
     whole: dict[str, Any] = json.loads(file.readline())
     buffers = tuple(Buffer(one["dtype"], tuple(one["shape"])) for one in whole.pop("buffers"))
-    args = tuple(one if isinstance(one, int) else (one[0], one[1]) for one in whole.pop("args"))
+    args = tuple(_argument(one) for one in whole.pop("args"))
     whole |= {name: tuple(whole[name]) for name in ("options", "grid", "block")}
     job = Job(**whole, args=args, buffers=buffers)
     return job, job.split(file.read())
+
+
+def _argument(one: Any) -> int | Mapped | tuple[str, str]:
+    if isinstance(one, dict):
+        return Mapped(one["buffer"], tuple(one["box"]), one["swizzle"])
+    return one if isinstance(one, int) else (one[0], one[1])
 
 
 def image_of(content: bytes) -> np.ndarray:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from families.case import Case, Tolerance
 
+from lanewise import simt
 from lanewise.exercise import Case as Input
 from lanewise.exercise import Example, load
 from lanewise.names import Course
@@ -25,7 +26,8 @@ def converted(described: Example, text: str, given: Input) -> Case:
     def args() -> list:
         fresh = given.data()
         blank = {name: np.zeros_like(fresh[name]) for name in written if name not in described.updates}
-        return [np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value for value in ({**fresh, **blank}[name] for name in launch.names)]
+        values = [np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value for value in ({**fresh, **blank}[name] for name in launch.names)]
+        return [value if box is None else simt.tensor_map(value, box.box, swizzle=box.swizzle) for value, box in zip(values, launch.maps, strict=True)]
 
     def expect(*_) -> list[np.ndarray]:
         return [np.asarray(expected[name]).astype(data[name].dtype) for name in written]
