@@ -17,5 +17,7 @@ example = Example(
     reference=lambda data: {"S": data["Q"].astype(np.float64) @ data["K"].astype(np.float64).T},
     atol=5e-5,  # 64 exact products of size 1: a sum of 20 or so, rounded or cut off at each of 4 steps
     cases=(Case("16 queries, 64 keys", data, Launch(1, 32, "Q K S")),),
-    budget=Budget("16 queries, 64 keys", "5 ldmatrix a step, 4 steps, 4 passes each; a pass stores 8 chunks", shared_load_wavefronts=80, shared_store_wavefronts=80),
+    budget=Budget(
+        "16 queries, 64 keys", "5 ldmatrix a step, 4 steps, 4 passes each; a pass stores 8 chunks", shared_load_wavefronts=80, shared_store_wavefronts=80
+    ),
 )

@@ -1,11 +1,11 @@
-"""`lanewise bench`: the simulator timed; with --gpu, this machine's GPU: memory, waiting, and the attention ladders beside PyTorch."""
+"""`lanewise bench`: the simulator timed; with --gpu, this machine's GPU: memory, waiting, and the ladders beside PyTorch: attention, matrix products."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-LADDERS = ("memory_levels", "waiting", "fp32_ladder", "fp16_ladder")
-NEEDS_TORCH = ("fp32_ladder", "fp16_ladder")
+LADDERS = ("memory_levels", "waiting", "fp32_ladder", "fp16_ladder", "matmul_ladder")
+NEEDS_TORCH = ("fp32_ladder", "fp16_ladder", "matmul_ladder")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,0 +1,208 @@
+"""The course's matrix products, rung by rung, beside cuBLAS (through PyTorch); results/<gpu>.json, table matmul_ladder.
+
+One run for all: C = A B with M = N = K, random numbers, each kernel timed alternately with torch.matmul of the same type (A B B A, after a warm-up), the
+median of the ratios with its 95 % interval. The float32 rungs stand beside cuBLAS without TF32, the bf16 rungs beside cuBLAS in bf16. Outputs start
+poisoned and are compared with float64, here on 64 rows, and on small ragged shapes in whole.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lanewise import results
+from lanewise.bench.fp32_ladder import interval, milliseconds
+from lanewise.names import find_course
+
+COMMAND = "python -m lanewise.bench.matmul_ladder"
+PAIRS, BUDGET_MS = 50, 2500.0  # at most so many pairs, of a slow rung as many as fit into so much time, and at least 5
+RAGGED = ((1, 8, 8), (130, 264, 72), (300, 520, 328))
+TOLERANCE = {"float32": 1e-5, "bf16": 3e-3}  # relative, of a norm; by the type of C: half a unit of bf16 is 2e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """A kernel of the course that multiplies (M, K) by (K, N), and its launch: a block has `tile` elements of C."""
+
+    key: str
+    tile: tuple[int, int]  # rows, columns
+    block: tuple[int, ...]
+    inputs: str  # float32 or bf16
+    output: str
+    line: bool = False  # the grid is 1-D
+    shared: int = 0  # bytes, dynamic
+    ragged: bool = True  # takes any M, and N and K that are multiples of 8
+
+    @property
+    def entry(self) -> str:
+        return self.key.split("_", 1)[1]
+
+    def text(self) -> str:
+        """The kernel's source; one that takes either 16-bit type gets bf16."""
+        source = (find_course().root / "kernels" / f"{self.key}.cu").read_text(encoding="utf-8")
+        return source.replace("using T = __half;", "using T = __nv_bfloat16;") if self.inputs == "bf16" else source
+
+    def grid(self, M: int, N: int) -> tuple[int, ...]:
+        down, right = -(-M // self.tile[0]), -(-N // self.tile[1])
+        return (down * right,) if self.line else (right, down)
+
+
+RUNGS = (
+    Rung("ch07_matmul_naive", (8, 32), (32, 8), "float32", "float32"),
+    Rung("ch07_matmul_tiled", (32, 32), (32, 32), "float32", "float32", ragged=False),
+    Rung("ch08_register_tile", (128, 128), (256,), "float32", "float32", ragged=False),
+    Rung("ch19_matmul_mma", (128, 128), (256,), "bf16", "float32"),
+    Rung("ch20_matmul_swizzled", (128, 128), (256,), "bf16", "bf16"),
+    Rung("ch21_matmul_stages", (128, 256), (256,), "bf16", "bf16", line=True, shared=3 * (128 + 256) * 64 * 2),
+)
+# Hopper's: they take tensor maps of A, B and C; threads of a block, further bytes of shared memory, one block an SM for all tiles.
+HOPPER = (("ch26_matmul_wgmma", 256, 0, False), ("ch27_matmul_specialised", 384, 32768, True))
+
+
+def launcher(cp: Any, rung: Rung) -> Any:
+    """A function of CuPy arrays (A, B, C), uint16 for bf16, that launches the rung."""
+    kernel = cp.RawKernel(rung.text(), rung.entry, options=("--std=c++17", f"-I{find_course().root / 'kernels'}"))
+    if rung.shared > 48 * 1024:
+        kernel.max_dynamic_shared_size_bytes = rung.shared
+
+    def call(a: Any, b: Any, c: Any) -> None:
+        (m, n), k = c.shape, a.shape[1]
+        sizes = (m, n, k)  # matmul_naive, matmul_tiled and register_tile call them rows, cols, inner
+        kernel(rung.grid(m, n), rung.block, (a, b, c, *map(np.int32, sizes)), shared_mem=rung.shared)
+
+    return call
+
+
+def hopper_launcher(cp: Any, key: str, threads: int, further: int, persistent: bool) -> Any:
+    """`launcher` for a rung that takes tensor maps; its tiles are 128 x 256, of 64 along K, in four stages."""
+    from lanewise.cp import tensor_map
+
+    rung = Rung(key, (128, 256), (threads,), "bf16", "bf16", line=True, shared=4 * (128 + 256) * 128 + further)
+    kernel = cp.RawKernel(rung.text(), rung.entry, options=("-arch=sm_90a", "--std=c++17", f"-I{find_course().root / 'kernels'}"))
+    kernel.max_dynamic_shared_size_bytes = rung.shared
+    processors = cp.cuda.runtime.getDeviceProperties(0)["multiProcessorCount"]
+
+    def call(a: Any, b: Any, c: Any) -> None:
+        (m, n), k = c.shape, a.shape[1]
+        maps = [tensor_map(x, box, "128B", dtype="bfloat16", l2="256B") for x, box in ((a, (128, 64)), (b, (64, 64)), (c, (64, 64)))]
+        (tiles,) = rung.grid(m, n)
+        kernel((min(processors, tiles) if persistent else tiles,), rung.block, (*maps, *map(np.int32, (m, n, k))), shared_mem=rung.shared)
+
+    return call
+
+
+def error(cp: Any, call: Any, inputs: str, output: str, shape: tuple[int, int, int], rows: int = 0) -> float:
+    """Relative error (norm) against float64 on a poisoned output; NaN if anything isn't a number. Of `rows` drawn rows, or of all."""
+    import torch
+
+    m, n, k = shape
+    a, b, c = random(m, k, inputs), random(k, n, inputs), poisoned(m, n, output)
+    call(*(shared(cp, x) for x in (a, b, c)))
+    chosen = torch.randint(0, m, (rows,), device="cuda") if rows else torch.arange(m, device="cuda")
+    right = a[chosen].double() @ b.double()
+    return float((c[chosen].double() - right).norm() / right.norm())
+
+
+def random(rows: int, cols: int, type: str) -> Any:
+    import torch
+
+    return torch.randn(rows, cols, device="cuda").to(torch.bfloat16 if type == "bf16" else torch.float32)
+
+
+def poisoned(rows: int, cols: int, type: str) -> Any:
+    import torch
+
+    return torch.full((rows, cols), float("nan"), device="cuda").to(torch.bfloat16 if type == "bf16" else torch.float32)
+
+
+def shared(cp: Any, tensor: Any) -> Any:
+    """The same memory as a CuPy array, uint16 for bf16."""
+    import torch
+
+    return cp.from_dlpack(tensor.view(torch.int16)).view(np.uint16) if tensor.dtype == torch.bfloat16 else cp.from_dlpack(tensor)
+
+
+def compared(cp: Any, key: str, inputs: str, output: str, ragged: bool, call: Any, n: int) -> results.Row:
+    """One row: checked, warmed up, timed in turns with cuBLAS."""
+    import torch
+
+    limit = TOLERANCE[output]
+    for shape in RAGGED if ragged else ():
+        if not (worst := error(cp, call, inputs, output, shape)) <= limit:
+            raise AssertionError(f"{key} is wrong for M, N, K = {shape}: {worst}")
+    if not (worst := error(cp, call, inputs, output, (n, n, n), rows=64)) <= limit:
+        raise AssertionError(f"{key} is wrong for {n} x {n} x {n}: {worst}")
+    a, b, c = random(n, n, inputs), random(n, n, inputs), poisoned(n, n, output)
+    theirs = torch.empty(n, n, device="cuda", dtype=a.dtype)
+    arrays = [shared(cp, x) for x in (a, b, c)]
+
+    def mine() -> None:
+        call(*arrays)
+
+    def library() -> None:
+        torch.matmul(a, b, out=theirs)
+
+    for _ in range(3):
+        mine()
+        library()
+    once = milliseconds(cp, mine) + milliseconds(cp, library)
+    x: list[float] = []
+    y: list[float] = []
+    for turn in range(max(5, min(PAIRS, int(BUDGET_MS / once)))):
+        for which in (mine, library) if turn % 2 == 0 else (library, mine):
+            (x if which is mine else y).append(milliseconds(cp, which))
+    ratios = [q / p for p, q in zip(x, y, strict=True)]
+    low, high = interval(ratios)
+    ms, work = statistics.median(x), 2 * n**3 / 1e9
+    return {
+        "kernel": key, "N": n, "type": inputs, "ms": ms, "TFLOPs": work / ms, "cuBLAS": work / statistics.median(y),
+        "ratio": statistics.median(ratios), "low": low, "high": high, "pairs": len(ratios),
+    }  # fmt: skip
+
+
+def measure(n: int) -> list[results.Row]:
+    import torch
+
+    from lanewise.cp import real_cupy
+
+    cp = real_cupy()
+    torch.manual_seed(0)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    rows = [compared(cp, r.key, r.inputs, r.output, r.ragged, launcher(cp, r), n) for r in RUNGS]
+    hopper = cp.cuda.Device().compute_capability == "90"
+    for key, threads, further, persistent in HOPPER if hopper else ():
+        if (find_course().root / "kernels" / f"{key}.cu").is_file():
+            rows.append(compared(cp, key, "bf16", "bf16", True, hopper_launcher(cp, key, threads, further, persistent), n))
+    return rows
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", type=int, default=8192, help="M = N = K, a multiple of 128")
+    parser.add_argument("--out", default="", help="another file instead of results/<gpu>.json")
+    options = parser.parse_args(argv)
+    import torch
+
+    from lanewise.bench.memory_levels import driver_version
+    from lanewise.cp import real_cupy
+
+    cp = real_cupy()
+    rows = [{key: round(x, 4) if isinstance(x, float) else x for key, x in row.items()} for row in measure(options.size)]
+    device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    versions = {"cupy": cp.__version__, "torch": torch.__version__, "numpy": np.__version__, "python": platform.python_version()}
+    table = results.Table("matmul_ladder", device, driver_version(), date.today().isoformat(), COMMAND, versions, rows)
+    results.write(table, Path(options.out) if options.out else results.path_for(device))
+    print(table)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
