@@ -50,6 +50,7 @@ class Batch:
         self.mbarriers: Any = None  # see mbarriers
         self.copies: Any = None  # asynchronous copies under way: see instructions.async_copy
         self.wgmma: Any = None  # asynchronous products under way: see instructions.wgmma_state
+        self.registers: Any = None  # of each warpgroup: see instructions.registers
         self.groups: list[Group] = []
         self.picks, self.spun, self.watch = 0, -1, Watch()
         entry = machine.program.main
@@ -258,6 +259,7 @@ class Batch:
         mbarriers = None if source.mbarriers is None else source.mbarriers.columns(self, columns)
         self.copies = None if source.copies is None else source.copies.columns(self, columns)
         self.wgmma = None if source.wgmma is None else source.wgmma.columns(self, columns)
+        self.registers = None if source.registers is None else source.registers.columns(self, columns)
         self.fences = None if source.fences is None else source.fences[:, :, columns]
         self.time, self.last_sync, self.picks, self.spun, self.watch = source.time, source.last_sync, source.picks, -1, Watch()
         old_b = source.B

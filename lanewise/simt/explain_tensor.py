@@ -82,3 +82,27 @@ def wrong_swizzle(
     text = f"async copy: the tile at {element(array, index, dims)} (shared) was written with {name(written)}, but the descriptor of {operand} of the wgmma"
     text += f"{at_line(line)} says {name(read)} ({who(thread, block)}). Use the same in the tensor map and in bits 62 and 63 of the descriptor."
     return Finding("async-copy", "error", text, line=line, array=array, index=index_value(index, dims), thread=thread, block=block)
+
+
+def registers_wrong_way(*, line: int | None, count: int, held: int, more: bool, thread: Dim3, block: Dim3) -> Finding:
+    """setmaxnreg.inc to fewer registers than there are, or .dec to more."""
+    form, other = ("inc", "dec") if more else ("dec", "inc")
+    text = f"register count: setmaxnreg.{form} {count}{at_line(line)}, but the warpgroup of {who(thread, block)} has {held} registers a thread. "
+    text += f"Use setmaxnreg.{other}, or another number."
+    return Finding("register-count", "error", text, line=line, thread=thread, block=block)
+
+
+def no_registers(*, line: int | None, wanted: int, held: list[int], warpgroup: int, free: int, threads: list[int], block: Dim3) -> Finding:
+    """A warpgroup waits for registers that the block doesn't have. `held`: registers a thread of each warpgroup; `free`: registers nobody has."""
+    shares = ", ".join(str(n) for n in held)
+    most = held[warpgroup] + free // 128 // 8 * 8
+    text = f"deadlock in block {tuple_text(block)}: {thread_ranges(threads)} wait{at_line(line)} for {wanted} registers a thread by setmaxnreg.inc, and the block "
+    text += f"has none left: its warpgroups hold {shares} a thread, {free} are free. Ask for {most} at most, or give back more by setmaxnreg.dec elsewhere."
+    return Finding("deadlock", "error", text, line=line, block=block)
+
+
+def setmaxnreg_ignored(*, line: int | None, threads: int) -> Finding:
+    """A remark: the compiler doesn't know how many registers the kernel starts with, so setmaxnreg does nothing."""
+    text = f"setmaxnreg ignored: the compiler leaves out setmaxnreg{at_line(line)}, for it doesn't know the registers at the start. "
+    text += f"Say how many blocks share a multiprocessor: __launch_bounds__({threads}, 1)."
+    return Finding("setmaxnreg-ignored", "remark", text, line=line)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 ERRORS = frozenset(
     "out-of-bounds misaligned uninitialised-read race barrier-divergence deadlock warp-mask async-copy "
-    "step-limit argument-mismatch launch-refused unwritten-output trap".split()
+    "step-limit argument-mismatch launch-refused unwritten-output trap register-count".split()
 )
-REMARKS = frozenset("uncoalesced bank-conflict divergence local-memory same-value-write unread-shared aliased-shared index-wrapped".split())
+REMARKS = frozenset("uncoalesced bank-conflict divergence local-memory same-value-write unread-shared aliased-shared index-wrapped setmaxnreg-ignored".split())
 
 
 @dataclass(frozen=True, slots=True)

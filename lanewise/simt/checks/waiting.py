@@ -112,7 +112,9 @@ def barrier_completed(faults: Faults, batch: Batch, waiting: list[Group], everyo
 
 def deadlock(faults: Faults, batch: Batch) -> None:
     """Nobody in the batch can go on."""
-    if mbarrier.deadlock(batch):
+    from ..instructions import registers
+
+    if registers.deadlock(batch) or mbarrier.deadlock(batch):
         return
     waiting = [g for g in batch.groups if g.waits == "barrier"]
     g = waiting[0]

@@ -237,4 +237,4 @@ def is_space(space: str, address):
 
 NAMES["ISSPACE"] = is_space
 EMIT = {"ld": emit_ld, "ldu": emit_ld, "st": emit_st, "prefetch": emit_nothing, "prefetchu": emit_nothing, "discard": emit_nothing,
-        "applypriority": emit_nothing, "nanosleep": emit_nothing, "pmevent": emit_nothing, "isspacep": emit_isspacep}  # fmt: skip
+        "applypriority": emit_nothing, "nanosleep": emit_nothing, "griddepcontrol": emit_nothing, "pmevent": emit_nothing, "isspacep": emit_isspacep}  # fmt: skip
