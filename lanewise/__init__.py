@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 
 # Name → where it lives; an empty attribute means the module itself.
 _HOMES = {
+    "attention": ("lanewise.forward", "attention"),
     "cp": ("lanewise.cp", ""),
     "simt": ("lanewise.simt", ""),
     "plots": ("lanewise.plots", ""),

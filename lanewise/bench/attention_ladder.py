@@ -1,0 +1,211 @@
+"""The tensor-core rungs beside the libraries, forward, one run: results/<gpu>.json, table attention_ladder.
+
+Random inputs of one layout and dtype for all (16,384 tokens, heads · d = 2048; each of q, k, v, o is 67 MB, so that a launch's inputs have left the L2
+when it begins), log-sum-exp written by all that can. Turns taken (A B B A, 50 pairs after 2 s of warm-up), the median of the ratios with its 95 % interval.
+FLOP/s by 4·heads·Nq·Nk·d, for causal masks by the pairs that aren't masked (bottom-right aligned; equal to PyTorch's top-left for Nq = Nk). Beside them:
+PyTorch's FlashAttention-2 and cuDNN, and the flash-attn-4 package where it is installed. Before it is timed, every rung is compared with float64 on poisoned
+outputs, ragged, causal and with rows without a key, and its error at N = 2048 must be at most 1.1 times PyTorch's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import platform
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lanewise import results
+from lanewise.bench.duel import Duel, clocks, duel
+from lanewise.bench.fp32_ladder import TOKENS, WIDTH
+from lanewise.rungs import FLASH2, FLASH3, Rung
+
+COMMAND = "python -m lanewise.bench.attention_ladder"
+SIZES = (512, 1024, 2048, 4096, 8192, 16384)
+RAGGED = ((1, 1), (65, 130), (130, 70), (200, 70), (333, 333), (777, 1000))
+
+
+def rungs(capability: int) -> list[Rung]:
+    return [rung for rung in (FLASH2, FLASH3) if rung.fits(capability, "float16", 64)]
+
+
+def random(cp: Any, shape: tuple[int, ...], seed: int) -> Any:
+    return cp.random.default_rng(seed).standard_normal(shape, dtype=cp.float32).astype(cp.float16)
+
+
+def exact(cp: Any, q: Any, k: Any, v: Any, causal: bool) -> tuple[Any, Any]:
+    """Attention and log-sum-exp in float64, heads repeated where keys have fewer."""
+    q, k, v = (x.astype("f8") for x in (q, k, v))
+    k, v = (cp.repeat(x, q.shape[0] // x.shape[0], axis=0) for x in (k, v))
+    s = q @ k.transpose(0, 2, 1) / math.sqrt(q.shape[-1])
+    if causal:
+        nq, nk = s.shape[1:]
+        s = cp.where(cp.arange(nk) <= cp.arange(nq)[:, None] + nk - nq, s, -cp.inf)
+    top = s.max(axis=-1, keepdims=True)
+    top = cp.where(cp.isinf(top), 0, top)
+    p = cp.exp(s - top)
+    total = p.sum(axis=-1, keepdims=True)
+    some = cp.where(total > 0, total, 1)
+    return cp.where(total > 0, p @ v / some, 0), cp.where(total > 0, top + cp.log(some), -cp.inf)[..., 0]
+
+
+def relative(cp: Any, got: Any, right: Any) -> float:
+    """‖got − right‖ / ‖right‖; NaN if anything is not a number."""
+    return float(cp.linalg.norm((got.astype("f8") - right).ravel())) / (float(cp.linalg.norm(right.ravel())) or 1.0)
+
+
+def poisoned(cp: Any, q: Any) -> tuple[Any, Any]:
+    return cp.full_like(q, cp.nan), cp.full(q.shape[:2], cp.nan, cp.float32)
+
+
+def check(cp: Any, rung: Rung) -> None:
+    """Raises AssertionError where the rung is wrong: ragged sizes, masks, grouped heads, both head sizes."""
+    for d in rung.head_sizes:
+        for nq, nk in RAGGED:
+            for causal in (False, True):
+                for heads, group in ((2, 1), (4, 2)):
+                    q, k, v = random(cp, (heads, nq, d), nq), random(cp, (heads // group, nk, d), nk), random(cp, (heads // group, nk, d), nq + nk)
+                    o, lse = poisoned(cp, q)
+                    rung.prepare(q, k, v, o, lse, causal, 1 / math.sqrt(d))()
+                    right, sums = exact(cp, q, k, v, causal)
+                    none = cp.isinf(sums)
+                    apart = float(cp.abs(cp.where(none, 0, lse - sums)).max())
+                    if not relative(cp, o, right) <= 1e-3 or not apart <= 1e-4 or not bool((lse[none] == -cp.inf).all()):
+                        raise AssertionError(f"{rung.name} is wrong for d = {d}, Nq = {nq}, Nk = {nk}, causal = {causal}: {relative(cp, o, right)}, {apart}")
+
+
+def libraries(q: Any, k: Any, v: Any, causal: bool) -> dict[str, Callable[[], Any]]:
+    """Name → a launch that returns o first, (heads, N, d) inputs as one batch. Those that write log-sum-exp are told to."""
+    import torch
+
+    a, b, c = (torch.from_dlpack(x)[None] for x in (q, k, v))
+    scale = 1 / math.sqrt(q.shape[-1])
+    found: dict[str, Callable[[], Any]] = {
+        "FlashAttention-2": lambda: torch.ops.aten._scaled_dot_product_flash_attention(a, b, c, 0.0, causal, scale=scale),
+        "cuDNN": lambda: torch.ops.aten._scaled_dot_product_cudnn_attention(a, b, c, None, True, 0.0, causal, scale=scale),
+    }
+    try:
+        from flash_attn.cute import flash_attn_func
+    except ImportError:
+        return found
+    x, y, z = (t.transpose(1, 2) for t in (a, b, c))
+
+    def fourth() -> Any:
+        out = flash_attn_func(x, y, z, causal=causal, softmax_scale=scale, return_lse=True)
+        return [(out[0] if isinstance(out, tuple) else out).transpose(1, 2)]
+
+    return found | {"FlashAttention-4": fourth}
+
+
+def compare_errors(cp: Any, rung: Rung, n: int = 2048) -> None:
+    """The rung's error against float64 is at most 1.1 times PyTorch's on the same inputs."""
+    import torch
+
+    for d in rung.head_sizes:
+        for causal in (False, True):
+            q, k, v = (random(cp, (2, n, d), seed) for seed in range(3))
+            o, lse = poisoned(cp, q)
+            rung.prepare(q, k, v, o, lse, causal, 1 / math.sqrt(d))()
+            right, _ = exact(cp, q, k, v, causal)
+            theirs = cp.from_dlpack(libraries(q, k, v, causal)["FlashAttention-2"]()[0][0].contiguous())
+            ours, other = relative(cp, o, right), relative(cp, theirs, right)
+            print(f"{rung.name} d={d} N={n} causal={causal}: relative error {ours:.3e}, PyTorch's {other:.3e}", flush=True)
+            if not ours <= 1.1 * other:
+                raise AssertionError(f"{rung.name}'s error {ours} is more than 1.1 times PyTorch's {other} (d = {d}, causal = {causal})")
+            torch.cuda.synchronize()
+
+
+def measure_point(cp: Any, all_rungs: list[Rung], d: int, n: int, causal: bool, warm_up_s: float) -> results.Row:
+    """One row: TFLOP/s of every rung and library, and the ratios."""
+    heads = TOKENS // n * WIDTH // d
+    work = 4 * heads * (n * (n + 1) // 2 if causal else n * n) * d
+    q, k, v = (random(cp, (heads, n, d), n + d + i) for i in range(3))
+    o, lse = poisoned(cp, q)
+    others = libraries(q, k, v, causal)
+    row: results.Row = {"d": d, "N": n, "heads": heads, "causal": causal}
+    for rung in all_rungs:
+        mine = rung.prepare(q, k, v, o, lse, causal, 1 / math.sqrt(d))
+        o.fill(cp.nan)
+        mine()
+        for name, other in others.items():
+            apart = float(cp.abs(o - cp.from_dlpack(other()[0][0].contiguous())).max())
+            if not apart <= 8e-3:
+                raise AssertionError(f"{rung.name} and {name} differ by {apart} for d = {d}, N = {n}, causal = {causal}")
+            fought: Duel = duel(cp, mine, other, warm_up_s=warm_up_s)
+            row[rung.name] = max(row.get(rung.name, 0.0), work / fought.ms / 1e9)
+            row[name] = max(row.get(name, 0.0), work / fought.other_ms / 1e9)
+            row[f"{rung.name} / {name}"] = fought.ratio
+            row[f"{rung.name} / {name} low"], row[f"{rung.name} / {name} high"] = fought.low, fought.high
+    row |= clocks()
+    return row
+
+
+def measure(sizes: Sequence[int], warm_up_s: float) -> list[results.Row]:
+    """All points; raises AssertionError when a rung is wrong."""
+    from lanewise.cp import real_cupy
+
+    cp = real_cupy()
+    climbed = rungs(int(cp.cuda.Device().compute_capability))
+    for rung in climbed:
+        check(cp, rung)
+        compare_errors(cp, rung)
+    rows = []
+    for d in (64, 128):
+        for n in sizes:
+            for causal in (False, True):
+                row = measure_point(cp, climbed, d, n, causal, warm_up_s)
+                rows.append({key: round(x, 4) if isinstance(x, float) else x for key, x in row.items()})
+                print(", ".join(f"{key} {x:.3f}" if isinstance(x, float) and x < 10 else f"{key} {x:.0f}" if isinstance(x, float) else f"{key} {x}"
+                                for key, x in row.items() if "low" not in key and "high" not in key), flush=True)  # fmt: skip
+            cp.get_default_memory_pool().free_all_blocks()
+    return rows
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    return math.exp(sum(math.log(x) for x in values) / len(values))
+
+
+def summary(rows: list[results.Row]) -> list[str]:
+    """The targets' figures: flash2 against FlashAttention-2 everywhere, flash3 against the best library from N = 2048 on."""
+    lines = []
+    twos = [row["flash2 / FlashAttention-2"] for row in rows]
+    lines.append(f"flash2 / PyTorch's FlashAttention-2: lowest {min(twos):.3f}, geometric mean {geometric_mean(twos):.3f} of {len(twos)} points")
+    long = [row for row in rows if row["N"] >= 2048 and "flash3 / cuDNN" in row]
+    if long:
+        names = [name for name in ("cuDNN", "FlashAttention-4") if f"flash3 / {name}" in long[0]]
+        threes = [min(row[f"flash3 / {name}"] for name in names) for row in long]
+        spread = f"lowest {min(threes):.3f}, geometric mean {geometric_mean(threes):.3f} of {len(threes)} points"
+        lines.append(f"flash3 / the better of {' and '.join(names)}, N >= 2048: {spread}")
+    return lines
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default=",".join(str(n) for n in SIZES), help="sequence lengths, separated by commas")
+    parser.add_argument("--warm-up", type=float, default=2.0, help="seconds before each pair of competitors is timed")
+    parser.add_argument("--out", default="", help="another file instead of results/<gpu>.json")
+    options = parser.parse_args(argv)
+    import torch
+
+    from lanewise.bench.memory_levels import driver_version
+    from lanewise.cp import real_cupy
+
+    cp = real_cupy()
+    cp.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream).use()  # one stream for all
+    rows = measure([int(n) for n in options.sizes.split(",")], options.warm_up)
+    device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    versions = {"cupy": cp.__version__, "torch": torch.__version__, "cudnn": str(torch.backends.cudnn.version())}
+    versions |= {"numpy": np.__version__, "python": platform.python_version()}
+    table = results.Table("attention_ladder", device, driver_version(), date.today().isoformat(), COMMAND, versions, rows)
+    results.write(table, Path(options.out) if options.out else results.path_for(device))
+    for line in summary(rows):
+        print(line)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
