@@ -13,7 +13,7 @@
 // first within it.
 #pragma once
 #include <math_constants.h>
-#include <ptx_hopper.cuh>
+#include <wgmma_tiles.cuh>
 
 // One tile's place in the work: which head, which rows, how many key tiles.
 struct Work {
@@ -277,16 +277,8 @@ flash3(const __grid_constant__ ptx::TensorMap Qm, const __grid_constant__ ptx::T
         }
         if (threadIdx.x % 128 == 0) ptx::bulk_wait_read<0>();
         ptx::named_barrier_sync(8 + w, 128);                 // the copy engine has read my last O
-        const int r = 16 * warp + lane % 16;
 #pragma unroll
-        for (int j = 0; j < d / 8; j += 2) {                 // two chunks of 8 columns
-            const int chunk = j % 8 + lane / 16;
-            ptx::stmatrix_x4(Os + w * q_bytes + j / 8 * 64 * 128 + r * 128 + ((chunk ^ (r & 7)) * 16),
-                             ptx::pack2(o[4 * j] * inverse[0], o[4 * j + 1] * inverse[0], T()),
-                             ptx::pack2(o[4 * j + 2] * inverse[1], o[4 * j + 3] * inverse[1], T()),
-                             ptx::pack2(o[4 * j + 4] * inverse[0], o[4 * j + 5] * inverse[0], T()),
-                             ptx::pack2(o[4 * j + 6] * inverse[1], o[4 * j + 7] * inverse[1], T()));
-        }
+        for (int p = 0; p < panels; ++p) panel_to_shared<T>(Os + w * q_bytes + p * 64 * 128, o, 64 * p, inverse[0], inverse[1]);
         ptx::fence_proxy_async();
         ptx::named_barrier_sync(8 + w, 128);                 // O is in shared memory, the copy engine sees it
         if (threadIdx.x % 128 == 0) {
