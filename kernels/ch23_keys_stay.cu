@@ -7,8 +7,8 @@
 // Q, dO:  __half (heads, Nq, 64), read by every block of their head
 // K, V:   __half (heads, Nk, 64), read once
 // rows:   float32 (heads, Nq, 2), read: LSE log2 e, delta (ch23_row_numbers)
-// dQ:     null, or float32 (heads, Nq, 64), 0 before the launch: each block adds
-//         its part, so the order of additions varies
+// dQ:     null, or float32 (heads, Nq, 64), 0 before the launch: each block
+//         adds its part, so the order of additions varies
 // dK, dV: __half (heads, Nk, 64), written
 // causal: 0: every query sees every key; 1: query i sees 0 .. i + Nk - Nq
 #include <math_constants.h>
@@ -27,7 +27,8 @@ __device__ void store(__half* out, const float (&c)[1][d / 8][4], float factor,
 #pragma unroll
         for (int j = 0; j < d / 8; ++j) {
             *(unsigned*)(out + (size_t)r * d + 8 * j + lane % 4 * 2) =
-                ptx::pack2(c[0][j][2 * h] * factor, c[0][j][2 * h + 1] * factor, __half());
+                ptx::pack2(c[0][j][2 * h] * factor,
+                           c[0][j][2 * h + 1] * factor, __half());
         }
     }
 }
@@ -50,20 +51,28 @@ extern "C" __global__ void __launch_bounds__(threads) keys_stay(
 
     tiles::copy<d, Bc, threads>(Ks, K, first, Nk);
     tiles::copy<d, Bc, threads>(Vs, V, first, Nk);
-    const auto K_rows = tiles::down<d>(Ks, mine), V_rows = tiles::down<d>(Vs, mine);
-    const auto Q_rows = tiles::across<d>(Qs, 0), dO_rows = tiles::across<d>(dOs, 0);
-    const auto Q_columns = tiles::down<d>(Qs, 0), dO_columns = tiles::down<d>(dOs, 0);
+    // A's fragments read `down`, B's `across`, and B's `down` with .trans.
+    const auto K_rows = tiles::down<d>(Ks, mine);
+    const auto V_rows = tiles::down<d>(Vs, mine);
+    const auto Q_rows = tiles::across<d>(Qs, 0);
+    const auto dO_rows = tiles::across<d>(dOs, 0);
+    const auto Q_columns = tiles::down<d>(Qs, 0);
+    const auto dO_columns = tiles::down<d>(dOs, 0);
 
-    float dk[1][d / 8][4] = {}, dv[1][d / 8][4] = {};     // my 16 keys
-    const float scale2 = scale * 1.4426950408889634f;     // exp(x) = 2^(x log2 e)
-    const int shift = causal ? Nk - Nq : Nk;              // query i sees keys up to i + shift
-    for (int start = max(0, first - shift) / Br * Br; start < Nq; start += Br) {
+    float dk[1][d / 8][4] = {}, dv[1][d / 8][4] = {};  // my 16 keys
+    const float scale2 = scale * 1.4426950408889634f;  // exp(x) = 2^(x log2 e)
+    // Query i sees keys up to i + shift; tiles before the first that sees mine
+    // are skipped.
+    const int shift = causal ? Nk - Nq : Nk;
+    const int begin = max(0, first - shift) / Br * Br;
+    for (int start = begin; start < Nq; start += Br) {
         __syncthreads();  // all are done with the tile before
         tiles::copy<d, Br, threads>(Qs, Q, start, Nq);
         tiles::copy<d, Br, threads>(dOs, dO, start, Nq);
         if (threadIdx.x < Br) {
             const int row = start + threadIdx.x;
-            numbers[threadIdx.x] = row < Nq ? rows[row] : make_float2(CUDART_INF_F, 0.0f);
+            numbers[threadIdx.x] =
+                row < Nq ? rows[row] : make_float2(CUDART_INF_F, 0.0f);
         }
         ptx::cp_async_commit();
         ptx::cp_async_wait<0>();
@@ -78,12 +87,13 @@ extern "C" __global__ void __launch_bounds__(threads) keys_stay(
 #pragma unroll
             for (int e = 0; e < 4; ++e) {
                 const int key = first + mine + lane / 4 + e / 2 * 8;
-                const int query = 8 * j + lane % 4 * 2 + e % 2;  // of the tile
-                const float2 it = numbers[query];
+                const int query = 8 * j + lane % 4 * 2 + e % 2;  // in its tile
+                const float2 its = numbers[query];
                 const bool seen = key < Nk && key <= start + query + shift;
-                const float p = seen ? ptx::exp2_approx(s[0][j][e] * scale2 - it.x) : 0.0f;
+                const float x = s[0][j][e] * scale2 - its.x;
+                const float p = seen ? ptx::exp2_approx(x) : 0.0f;
                 s[0][j][e] = p;
-                dp[0][j][e] = p * (dp[0][j][e] - it.y);
+                dp[0][j][e] = p * (dp[0][j][e] - its.y);
             }
         }
         // As accumulators lie, so do A's fragments: P^T and dS^T stay here.
@@ -93,30 +103,34 @@ extern "C" __global__ void __launch_bounds__(threads) keys_stay(
         tiles::add_product<d, 1, Br>(dv, p16, dO_columns, __half());
         tiles::add_product<d, 1, Br>(dk, ds16, Q_columns, __half());
 
-        // dQ = dS K needs all 64 keys of a query: those of the other warps, too.
+        // dQ = dS K needs all 64 keys of a query: other warps' dS, too.
         if (dQ != nullptr) {
 #pragma unroll
             for (int j = 0; j < Br / 8; ++j) {
 #pragma unroll
                 for (int h = 0; h < 2; ++h) {
-                    const unsigned at = tiles::place<Br>(mine + lane / 4 + 8 * h, j);
-                    *(unsigned*)(dSs + at + lane % 4 * 4) = ds16[0][j / 2][j % 2 * 2 + h];
+                    const unsigned at =
+                        tiles::place<Br>(mine + lane / 4 + 8 * h, j);
+                    *(unsigned*)(dSs + at + lane % 4 * 4) =
+                        ds16[0][j / 2][j % 2 * 2 + h];
                 }
             }
             __syncthreads();  // dS^T of all 64 keys is there
 
             // Now a warp has 16 queries. dS^T lies key by key: .trans turns it.
-            const auto dS_columns = tiles::across<Br>(ptx::shared_address(dSs), 0);
+            const auto turned = tiles::across<Br>(Ks + 4 * tile_bytes, 0);
             unsigned a[1][Bc / 16][4];
 #pragma unroll
             for (int k = 0; k < Bc / 16; ++k) {
-                ptx::ldmatrix_x4_trans(a[0][k], dS_columns.at(warp) + 16 * k * Br * 2);
+                ptx::ldmatrix_x4_trans(a[0][k],
+                                       turned.at(warp) + 16 * k * Br * 2);
             }
             float dq[1][d / 8][4] = {};
-            tiles::add_product<d, 1, Bc>(dq, a, tiles::down<d>(Ks, 0), __half());
+            tiles::add_product<d, 1, Bc>(dq, a, tiles::down<d>(Ks, 0),
+                                         __half());
             for (int h = 0; h < 2; ++h) {
                 const int row = start + 16 * warp + lane / 4 + 8 * h;
-                if (row >= Nq) continue;  // Excluded: queries past the last one.
+                if (row >= Nq) continue;  // Excluded: past the last query.
                 float* out = dQ + (head * Nq + row) * d + lane % 4 * 2;
 #pragma unroll
                 for (int j = 0; j < d / 8; ++j) {

@@ -28,18 +28,23 @@ extern "C" __global__ void __launch_bounds__(threads) queries_stay(
 
     tiles::copy<d, Br, threads>(Qs, Q, first, Nq);
     tiles::copy<d, Br, threads>(dOs, dO, first, Nq);
-    const auto Q_rows = tiles::down<d>(Qs, mine), dO_rows = tiles::down<d>(dOs, mine);
-    const auto K_rows = tiles::across<d>(Ks, 0), V_rows = tiles::across<d>(Vs, 0);
+    // A's fragments read `down`, B's `across`, and B's `down` with .trans.
+    const auto Q_rows = tiles::down<d>(Qs, mine);
+    const auto dO_rows = tiles::down<d>(dOs, mine);
+    const auto K_rows = tiles::across<d>(Ks, 0);
+    const auto V_rows = tiles::across<d>(Vs, 0);
+    const auto K_columns = tiles::down<d>(Ks, 0);
     float2 its[2];  // LSE and delta of rows lane / 4 and lane / 4 + 8
     for (int h = 0; h < 2; ++h) {
         const int row = first + mine + lane / 4 + 8 * h;
         its[h] = row < Nq ? rows[row] : make_float2(CUDART_INF_F, 0.0f);
     }
 
-    float dq[1][d / 8][4] = {};                           // my 16 queries
-    const float scale2 = scale * 1.4426950408889634f;     // exp(x) = 2^(x log2 e)
-    const int shift = causal ? Nk - Nq : Nk;              // query i sees keys up to i + shift
-    const int keys = min(Nk, min(first + Br, Nq) + shift);  // what the block sees at all
+    float dq[1][d / 8][4] = {};                        // my 16 queries
+    const float scale2 = scale * 1.4426950408889634f;  // exp(x) = 2^(x log2 e)
+    // Query i sees keys up to i + shift; the block sees the first `keys`.
+    const int shift = causal ? Nk - Nq : Nk;
+    const int keys = min(Nk, min(first + Br, Nq) + shift);
     for (int start = 0; start < keys; start += Bc) {
         __syncthreads();  // all are done with the tile before
         tiles::copy<d, Bc, threads>(Ks, K, start, Nk);
@@ -58,13 +63,14 @@ extern "C" __global__ void __launch_bounds__(threads) queries_stay(
                 const int query = first + mine + lane / 4 + e / 2 * 8;
                 const int key = start + 8 * j + lane % 4 * 2 + e % 2;
                 const bool seen = key < Nk && key <= query + shift;
-                const float p = seen ? ptx::exp2_approx(s[0][j][e] * scale2 - its[e / 2].x) : 0.0f;
+                const float x = s[0][j][e] * scale2 - its[e / 2].x;
+                const float p = seen ? ptx::exp2_approx(x) : 0.0f;
                 dp[0][j][e] = p * (dp[0][j][e] - its[e / 2].y);
             }
         }
         unsigned ds16[1][Bc / 16][4];  // A's fragments again, queries by keys
         tiles::pack<1, Bc>(ds16, dp, __half());
-        tiles::add_product<d, 1, Bc>(dq, ds16, tiles::down<d>(Ks, 0), __half());
+        tiles::add_product<d, 1, Bc>(dq, ds16, K_columns, __half());
     }
     ptx::cp_async_wait<0>();  // without a key in sight, Q is still on its way
 
@@ -73,8 +79,9 @@ extern "C" __global__ void __launch_bounds__(threads) queries_stay(
         if (row >= Nq) continue;  // Excluded: queries past the last one.
 #pragma unroll
         for (int j = 0; j < d / 8; ++j) {
-            *(float2*)(dQ + (size_t)row * d + 8 * j + lane % 4 * 2) =
-                make_float2(scale * dq[0][j][2 * h], scale * dq[0][j][2 * h + 1]);
+            float* to = dQ + (size_t)row * d + 8 * j + lane % 4 * 2;
+            *(float2*)to = make_float2(scale * dq[0][j][2 * h],
+                                       scale * dq[0][j][2 * h + 1]);
         }
     }
 }

@@ -1,0 +1,85 @@
+import numpy as np
+
+from lanewise.exercise import Case, Exercise, Launch, ceil_div, hard_rows, lengths
+
+d, T = 64, 64
+SHARED = 4 * T * d * 2
+
+
+def attention(Q, K, V, scale, causal):
+    """P, O, LSE in float64; causal: query i sees keys up to i + Nk - Nq."""
+    S = scale * Q @ K.T
+    Nq, Nk = S.shape
+    S = np.where(np.tri(Nq, Nk, Nk - Nq if causal else Nk, dtype=bool), S, -np.inf)
+    m = np.maximum(S.max(axis=-1, keepdims=True), -1e300)  # finite where a query sees no key
+    E = np.exp(S - m)
+    total = E.sum(axis=-1, keepdims=True)
+    P = E / np.where(total > 0, total, 1)
+    with np.errstate(divide="ignore"):
+        return P, P @ V, (m + np.log(total))[..., 0]
+
+
+def row_numbers(O, dO, LSE):  # noqa: E741
+    """What ch23_row_numbers makes: LSE log2 e (infinity where a query sees no key) and delta."""
+    sees = LSE > -np.inf
+    delta = (O * dO).sum(axis=-1)
+    return np.stack([np.where(sees, LSE * np.log2(np.e), np.inf), np.where(sees, delta, 0)], axis=-1).astype(np.float32)
+
+
+def data(Nq, Nk, spread=1.0, shape=None):
+    """Q, dO: (Nq, 64), K, V: (Nk, 64), float16; rows: (Nq, 2), dQ: (Nq, 64), float32. `shape` changes Q's rows."""
+
+    def make(rng):
+        Q, dO = (rng.standard_normal((Nq, d), dtype=np.float32) for _ in range(2))
+        K, V = (rng.standard_normal((Nk, d), dtype=np.float32).astype(np.float16) for _ in range(2))
+        Q, dO = (spread * (shape(Q) if shape else Q)).astype(np.float16), dO.astype(np.float16)
+        _, O, LSE = attention(*(a.astype(np.float64) for a in (Q, K, V)), d**-0.5, True)  # noqa: E741
+        return {
+            "Q": Q,
+            "K": K,
+            "V": V,
+            "dO": dO,
+            "rows": row_numbers(O, dO.astype(np.float64), LSE),
+            "dQ": np.empty((Nq, d), np.float32),
+            "Nq": np.int32(Nq),
+            "Nk": np.int32(Nk),
+            "scale": np.float32(d**-0.5),
+        }
+
+    return make
+
+
+def launch(data):
+    return Launch(ceil_div(int(data["Nq"]), T), 128, "Q K V dO rows dQ Nq Nk scale", SHARED)
+
+
+def reference(data):
+    """dQ in float64, from Q, K, V and dO alone."""
+    Q, K, V, dO = (data[name].astype(np.float64) for name in ("Q", "K", "V", "dO"))
+    scale = float(data["scale"])
+    P, O, _ = attention(Q, K, V, scale, True)  # noqa: E741
+    dS = P * (dO @ V.T - (O * dO).sum(axis=-1, keepdims=True))
+    return {"dQ": scale * dS @ K}
+
+
+exercise = Exercise(
+    title="dQ on tensor cores, in a pass of its own",
+    reference=reference,
+    rtol=2e-3,
+    atol=2e-3,  # dS is rounded to float16, 5e-4 of numbers up to 30 or so, then added up
+    cases=(
+        Case("one tile", data(64, 64), launch),
+        Case("one query, one key", data(1, 1), launch),
+        Case("one short of a tile, one more than a tile", data(63, 65), launch),
+        Case("more queries than keys: some see none", data(70, 30), launch),
+        Case("more keys than queries", data(10, 80), launch),
+        Case("another shape", data(66, 50), launch, visible=False),
+    ),
+    variation=lambda rng: [Case(f"shape {s}", data(*s, shape=hard_rows(rng) if s[0] > 5 else None), launch) for s in [*lengths(rng, T, T), (70, 9)]],
+    hints=(
+        "dP is a product of dO and V, row by row, as S is of Q and K. dS is the weight times (dp - delta of its row): which of its[0] and its[1] belongs to e? "
+        "Then dS lies where A's fragments do.",
+        "`tiles::multiply_rows<d, 1, Bc>(dp, dO_rows, V_rows, __half())`; `its[e / 2]`; `p = seen ? ptx::exp2_approx(x) : 0.0f`; `tiles::pack<1, Bc>(ds16, dp, "
+        "__half())`; `tiles::add_product<d, 1, Bc>(dq, ds16, K_columns, __half())`.",
+    ),
+)

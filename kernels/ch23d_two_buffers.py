@@ -1,0 +1,85 @@
+import numpy as np
+
+from lanewise.exercise import Budget, Case, Exercise, Launch, lengths
+
+d, T = 64, 64
+SHARED = 8 * T * d * 2 + 2 * T * 8
+
+
+def attention(Q, K, V, scale, causal):
+    """P, O, LSE in float64; causal: query i sees keys up to i + Nk - Nq."""
+    S = scale * Q @ K.T
+    Nq, Nk = S.shape
+    S = np.where(np.tri(Nq, Nk, Nk - Nq if causal else Nk, dtype=bool), S, -np.inf)
+    m = np.maximum(S.max(axis=-1, keepdims=True), -1e300)  # finite where a query sees no key
+    E = np.exp(S - m)
+    total = E.sum(axis=-1, keepdims=True)
+    P = E / np.where(total > 0, total, 1)
+    with np.errstate(divide="ignore"):
+        return P, P @ V, (m + np.log(total))[..., 0]
+
+
+def row_numbers(O, dO, LSE):  # noqa: E741
+    """What ch23_row_numbers makes: LSE log2 e (infinity where a query sees no key) and delta."""
+    sees = LSE > -np.inf
+    delta = (O * dO).sum(axis=-1)
+    return np.stack([np.where(sees, LSE * np.log2(np.e), np.inf), np.where(sees, delta, 0)], axis=-1).astype(np.float32)
+
+
+def data(Nq, Nk, spread=1.0, shape=None):
+    """Q, dO, dQ: (Nq, 64), K, V: (Nk, 64), rows: (Nq, 2); Q, K, V, dO float16, the others float32; dQ is 0. `shape` changes Q's rows."""
+
+    def make(rng):
+        Q, dO = (rng.standard_normal((Nq, d), dtype=np.float32) for _ in range(2))
+        K, V = (rng.standard_normal((Nk, d), dtype=np.float32).astype(np.float16) for _ in range(2))
+        Q, dO = (spread * (shape(Q) if shape else Q)).astype(np.float16), dO.astype(np.float16)
+        _, O, LSE = attention(*(a.astype(np.float64) for a in (Q, K, V)), d**-0.5, False)  # noqa: E741
+        return {
+            "Q": Q,
+            "K": K,
+            "V": V,
+            "dO": dO,
+            "rows": row_numbers(O, dO.astype(np.float64), LSE),
+            "dQ": np.zeros((Nq, d), np.float32),
+            "Nq": np.int32(Nq),
+            "Nk": np.int32(Nk),
+            "scale": np.float32(d**-0.5),
+        }
+
+    return make
+
+
+def launch(data):
+    return Launch(int(data["Nk"]) // T, 128, "Q K V dO rows dQ Nq Nk scale", SHARED)
+
+
+def reference(data):
+    """dQ in float64, from Q, K, V and dO alone."""
+    Q, K, V, dO = (data[name].astype(np.float64) for name in ("Q", "K", "V", "dO"))
+    scale = float(data["scale"])
+    P, O, _ = attention(Q, K, V, scale, False)  # noqa: E741
+    dS = P * (dO @ V.T - (O * dO).sum(axis=-1, keepdims=True))
+    return {"dQ": scale * dS @ K}
+
+
+exercise = Exercise(
+    title="Repair: one barrier a tile needs two buffers",
+    reference=reference,
+    updates=("dQ",),
+    rtol=2e-3,
+    atol=2e-3,  # dS is rounded to float16, 5e-4 of numbers up to 30 or so, then added up
+    cases=(
+        Case("one tile", data(64, 64), launch),
+        Case("three tiles of queries", data(192, 64), launch),
+        Case("one query", data(1, 64), launch),
+        Case("ragged queries, two tiles of keys", data(130, 128), launch),
+        Case("another shape", data(127, 64), launch, visible=False),
+    ),
+    budget=Budget("three tiles of queries", "one barrier for each tile, one before the last dQ", barriers=4),
+    variation=lambda rng: [Case(f"{Nq} queries", data(Nq, T), launch) for (Nq,) in lengths(rng, T)],
+    hints=(
+        "The report names a read and a write of one place in dSs, with no barrier between them. Which tile's dS does each of the two belong to? A second "
+        "barrier would do, and the budget has none for it.",
+        "dS of tile t goes to half t % 2 of dSs, and dQ reads the other half: `now = t % 2 * tile_bytes`, `before = tile_bytes - now`.",
+    ),
+)
