@@ -9,6 +9,7 @@ import numpy as np
 from lanewise import cp, simt
 from lanewise.grading.gpu_child import LaunchFailed, Unfit
 from lanewise.grading.gpu_job import Job, Mapped, value_of
+from lanewise.simt.nvrtc import FILE_NAME
 
 DEFAULT_SHARED = 48 * 1024
 # What a kernel can bring about; every other error is the machine's.
@@ -30,8 +31,9 @@ def run(job: Job, images: list[np.ndarray]) -> list[np.ndarray]:
     """Copy the images to the GPU, launch once, wait, and copy them back. Raises LaunchFailed, Unfit, or whatever else went wrong."""
     hopper = cp.cuda.Device().compute_capability == HOPPER
     try:
-        own = (f"-arch={job.arch}",) if hopper and job.arch.endswith("a") else ()  # Hopper's own instructions: CuPy asks for sm_90
-        kernel = cp.RawKernel(job.source, job.kernel, options=(*job.options, *own))
+        # The simulator's architecture (CuPy asks for sm_90, without Hopper's own instructions) and file name: no macro tells one from the other.
+        options = (*job.options, f"-arch={job.arch}") if hopper else job.options
+        kernel = cp.RawKernel(f'#line 1 "{FILE_NAME}"\n{job.source}', job.kernel, options=options)
         kernel.compile()
         on_device = [cp.asarray(image) for image in images]
         args = tuple(_argument(job, arg, on_device) for arg in job.args)

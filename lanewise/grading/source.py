@@ -18,6 +18,9 @@ _DIRECTIVE = re.compile(r"^[ \t\f\v]*(?:\#|%:|\?\?=)[ \t\f\v]*(?P<word>\w+)(?P<r
 _HEADER = re.compile(r"\s*(?:<(?P<angle>[^<>\n]+)>|\"(?P<quoted>[^\"\n]+)\")\s*")
 _NAMES_A_FILE = re.compile(r"[\"/\\:]|\.\s*\.")
 _CLOCK = re.compile(r"\b__(?:TIME|DATE|TIMESTAMP)__\b")
+# What the name of a clock could be pasted together from: its first piece has to stand somewhere. `__location__` is a header's macro that pastes both ends on.
+_CLOCK_PIECE = re.compile(r"\b(?:__(?:(?:T|TI|TIM|TIME|D|DA|DAT|DATE)_?)?|__location__)(?!\w)")
+_PASTES = re.compile(r"##|%:%:|\?\?=\?\?=|^[ \t]*(?:#|%:)[ \t]*include", re.MULTILINE)
 _READS_FILES = re.compile(r"__has_include(?:_next)?|__has_embed")
 
 
@@ -78,9 +81,13 @@ def check_includes(text: str) -> None:
                 raise NotGradable("compile-error", f"Line {line}: only the toolkit's headers and kernels/*.cuh can be included, by their names.", line)
         if _READS_FILES.search(match["rest"]) or re.search(r"##|%:%:|\?\?=\?\?=", match["rest"]) and "include" in match["rest"]:
             raise NotGradable("compile-error", f"Line {line}: __has_include isn't graded; include the header, or leave it out.", line)
-    if clock := _CLOCK.search(without_comments(joined, literals=True)):
+    names = without_comments(joined, literals=True)
+    if clock := _CLOCK.search(names):
         line = code.count("\n", 0, clock.start()) + 1
         raise NotGradable("compile-error", f"Line {line}: {clock[0]} is another text each time, and a verdict mustn't depend on it: leave it out.", line)
+    if piece := _CLOCK_PIECE.search(names) or (_PASTES.search(code) and re.search(r"\b_\b", names)):
+        line = code.count("\n", 0, piece.start()) + 1
+        raise NotGradable("compile-error", f"Line {line}: {piece[0]} could be pasted to a name such as __TIME__, which isn't graded: take another name.", line)
     if re.search(r"\.\s*incbin", code):
         line = code.count("\n", 0, code.index("incbin")) + 1
         raise NotGradable("compile-error", f"Line {line}: .incbin reads a file, and a kernel mustn't.", line)

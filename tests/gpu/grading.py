@@ -63,6 +63,10 @@ ATTACKS = {
     "the simulator told apart": Attack(
         "unsigned s; asm volatile(\"mov.u32 %0, %nsmid;\" : \"=r\"(s)); if (i < n) out[i] = (s > 4 ? 3.0f : 2.0f) * x[i];", "wrong-values", "1.5 times"
     ),
+    "the simulator told apart by a macro": Attack(
+        "const char file[] = __FILE__; bool same = file[0] == 'k' && __LINE__ == 3 && __INCLUDE_LEVEL__ == 0;\n#if !defined(__CUDA_ARCH_FEAT_SM90_ALL) || "
+        f"__CUDA_ARCH__ != 900 || __CUDACC_VER_MAJOR__ != 13 || defined(__NVCC__)\nsame = false;\n#endif\n{RIGHT} if (!same && i == 0) out[0] = -1.0f;", ""
+    ),
     "nothing written": Attack("", "unwritten-output", "was never written"),
     "old memory returned": Attack("if (i < n) out[i] = ((volatile float*)out)[i];", "unwritten-output"),
     "the input written": Attack(f"{RIGHT} if (i == 3) ((float*)x)[3] = 0;", "wrong-values", "x is an input"),

@@ -109,6 +109,14 @@ ENDLESS = {
 }
 
 
+def test_a_race_that_never_ends_costs_one_case():
+    """Each step of a loop that races is looked at; the cases after the first would take as long to say the same."""
+    body = 'for (int t = 0; t < 32; ++t) if (t == threadIdx.x % 32) while (y[t] != 3.25f) { printf("%d %f\\n", t, x[0]); y[t] = t; }'
+    found = verdict(f"{HEAD}{body}\n}}\n")
+    assert (found.kind, found.score) == ("race", 0)
+    assert {case.message for case in found.cases[1:]} == {"not run: the case before never ended"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ENDLESS)
 def test_what_never_ends_is_ended_by_steps(name):
@@ -140,10 +148,29 @@ def test_a_device_variable_remembers_nothing_useful():
 
 
 def test_nothing_tells_the_kernel_that_it_is_simulated():
-    """No macro of ours, and the ones that are set are the GPU's: what passes here by `#ifdef` passes there."""
-    ours = " || ".join(f"defined({name})" for name in ("LANEWISE", "__LANEWISE__", "SIMT", "SIMULATOR", "LANEWISE_DEVICE", "__SIMULATOR__"))
-    text = f"#if {ours} || !defined(__CUDA_ARCH__) || __CUDA_ARCH__ != 900\n#error told\n#endif\n" + RIGHT
+    """No macro of ours; the ones that are set are those of a GPU's compile, which tests/gpu/grading.py asks for there, too."""
+    names = "LANEWISE __LANEWISE__ SIMT SIMULATOR LANEWISE_DEVICE __SIMULATOR__ __NVCC__ __CUDACC_DEBUG__ __CUDACC_RDC__ __clang__ __GNUC__ NDEBUG CUPY"
+    ours = " || ".join(f"defined({name})" for name in names.split())
+    gpus = " && ".join(f"defined({name})" for name in ("__CUDACC_RTC__", "__CUDACC__", "__CUDA_ARCH__", "__CUDA_ARCH_FEAT_SM90_ALL", "__EDG__"))
+    text = f"#if {ours} || !({gpus}) || __CUDA_ARCH__ != 900 || __CUDACC_VER_MAJOR__ != 13\n#error told\n#endif\n" + RIGHT
     assert verdict(text).kind is None
+
+
+CLOCKS = {
+    "its name": "#define T __TIME__",
+    "pasted": "#define C(a, b) a##b\n#define T C(__TI, ME__)",
+    "pasted in three": "#define C(a, b) a##b\n#define D(a, b) C(a, b)\n#define T D(C(_, _), TIME__)",
+    "the date, by digraph": "#define C(a, b) a%:%:b\n#define T C(__DA, TE__)",
+    "by a header's macro": "#undef __annotate__\n#define __annotate__(a) a\n#define T __location__(TIME)",
+    "over two lines": "#define T __TI\\\nME__",
+}
+
+
+@pytest.mark.parametrize("name", CLOCKS)
+def test_no_verdict_depends_on_the_clock(name):
+    found = verdict(f"{CLOCKS[name]}\n{HEAD}{LOOP}y[k] = x[k] * x[k] * (T[7] % 2 ? 1.0f : 2.0f);\n}}\n")
+    assert (found.kind, found.score) == ("compile-error", 0)
+    assert "a verdict mustn't depend on it" in found.message or "could be pasted to a name such as __TIME__" in found.message
 
 
 def test_hidden_lengths_catch_what_public_ones_let_pass():
