@@ -41,6 +41,13 @@ __device__ __forceinline__ void mma_m16n8k16(float (&c)[4], const unsigned (&a)[
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+// C += A B in half steps, as sm_75 has them: A 16x8, B 8x8. (9.7.14.5.7 mma.m16n8k8)
+__device__ __forceinline__ void mma_m16n8k8(float (&c)[4], unsigned a0, unsigned a1, unsigned b0, __half) {
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a0), "r"(a1), "r"(b0));
+}
+
 // 16 bytes from global to shared memory in the background; past the first
 // `bytes` of them (0 or 16 here) zeros. (9.7.9.25.3.1 cp.async)
 __device__ __forceinline__ void cp_async_16(unsigned to, const void* from, int bytes) {

@@ -15,7 +15,7 @@ def formats(rows: Sequence[tuple[str, int, int]], title: str = "") -> Picture:
     """
     if not rows or any(exponent < 2 or fraction < 1 or 1 + exponent + fraction > 32 for _, exponent, fraction in rows):
         raise ValueError("formats draws formats of at most 32 bits: pass (name, bits of exponent from 2 on, bits of fraction from 1 on).")
-    canvas, cell, high, left, top = _Canvas(), 15, 24, 64, 34 if title else 14
+    canvas, cell, high, left, top = _Canvas(), 15, 24, 74, 34 if title else 14
     if title:
         canvas.text(12, 18, title, "ink head")
     said = []

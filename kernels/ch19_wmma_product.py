@@ -1,0 +1,27 @@
+import numpy as np
+
+from lanewise.exercise import Budget, Case, Example, Launch
+
+
+def data(K):
+    """A: (16, K), B: (K, 16), fp16; C: (16, 16), float32; K is a multiple of 16."""
+    return lambda rng: {
+        "A": rng.standard_normal((16, K)).astype(np.float16),
+        "B": rng.standard_normal((K, 16)).astype(np.float16),
+        "C": np.empty((16, 16), np.float32),
+        "K": np.int32(K),
+    }
+
+
+launch = Launch(1, 32, "A B C K")
+
+example = Example(
+    title="A tile of 16 x 16 through wmma",
+    reference=lambda data: {"C": data["A"].astype(np.float64) @ data["B"]},
+    atol=5e-5,  # exact products, up to 48 of size 1: a tensor core may cut a sum of 20 off at 2**-19
+    cases=(
+        Case("one step", data(16), launch),
+        Case("three steps", data(48), launch),
+    ),
+    budget=Budget("three steps", "3 products of 16 x 16 x 16", flops=2 * 16 * 16 * 48),
+)
