@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lanewise import simt
+from lanewise.grading.confine import bubblewrap
 from lanewise.simt.nvrtc import Compiled
 
 COMPILE_BYTES = 4 << 30  # of address space beyond what is mapped when the compiler starts
@@ -36,6 +37,8 @@ def protections() -> list[str]:
     if not can_fork():
         return ["a child process", "a wall clock"]
     found = ["a child process and a process group", "a wall clock", "a compiler that doesn't know the hidden cases", "processor time", "memory", "file size"]
+    if bubblewrap():
+        return [*found, "no network", "read-only files and no other process in sight (bubblewrap)"]
     return [*found, "no network"] if _namespaces_work() else found
 
 

@@ -37,7 +37,11 @@ extern "C" __global__ void probe(const int* x, int* y) {
 
 
 class GpuTrouble(Exception):
-    """There is no verdict, through no fault of the kernel that anybody can prove: a sentence."""
+    """There is no verdict, through no fault of the kernel that anybody can prove: a sentence. `lost`: why the GPU was set aside, "" where it works."""
+
+    def __init__(self, message: str, lost: str = ""):
+        super().__init__(message)
+        self.lost = lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +172,8 @@ def _require_a_sound_gpu(gpu: Gpu, folder: str) -> None:
     except GpuTrouble as error:
         why = f"a kernel known to be good didn't run ({error})"
     gpu.quarantine.note(why)
-    raise GpuTrouble(f"the GPU was set aside, for {why}; it is tried again after a restart, or when ~/.cache/lanewise/{gpu.quarantine.path.name} is removed")
+    again = f"it is tried again after a restart, or when ~/.cache/lanewise/{gpu.quarantine.path.name} is removed"
+    raise GpuTrouble(f"the GPU was set aside, for {why}; {again}", why)
 
 
 def _ask(job: Job, images: list[np.ndarray], gpu: Gpu, folder: str) -> tuple[dict[str, Any], bytes]:

@@ -24,6 +24,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from lanewise import __version__
 from lanewise.grading.assignment import Terms
+from lanewise.grading.confine import confined
 from lanewise.grading.source import NotGradable, decode
 from lanewise.grading.verdict import CaseResult, Verdict, clean
 from lanewise.names import Course, CourseError, Key
@@ -53,6 +54,7 @@ class _Heard:
     error: str = ""  # a sentence: the course itself is at fault
     stopped: str = ""  # what stopped the compiler
     broke: str = ""  # the exception that ended the check
+    lost: str = ""  # why the GPU can't be trusted any more
     clock: bool = False  # the wall clock stopped it, which says nothing about the kernel
 
 
@@ -72,12 +74,21 @@ def grade(
         "root": str(course.root), "key": str(key), "text": text, "changes": terms.changes(), "describe": refused is not None, "cpu": COMPILE_SECONDS,
         "gpu": gpu and (gpu.device, gpu.seconds, str(gpu.quarantine.path)),
     }  # fmt: skip
-    heard, ended = _ask(request, secret, wall_seconds)
+    heard, ended = _ask(request, secret, wall_seconds, gpu)
+    if heard.lost:
+        _set_aside(heard.lost, gpu)
     if heard.error:
         raise CourseError(heard.error)
     verdict = _from_dict(heard.verdict) if heard.verdict is not None else clean(_without_answer(str(key), heard, ended, refused))
     graded = raw if refused else text.encode()
     return replace(verdict, source_sha256=hashlib.sha256(graded).hexdigest(), testset=testset(course, key))
+
+
+def _set_aside(why: str, gpu: Gpu | None) -> None:
+    """Note it here: the judging process may have no file that it can write."""
+    from lanewise.grading.gpu import Quarantine
+
+    (gpu.quarantine if gpu else Quarantine()).note(why)
 
 
 def testset(course: Course, key: Key) -> str:
@@ -100,13 +111,14 @@ def _without_answer(key: str, heard: _Heard, ended: str, refused: NotGradable | 
     return Verdict(key, 0, most, "infrastructure", words, None, cases)
 
 
-def _ask(request: dict[str, Any], secret: int | None, wall_seconds: float) -> tuple[_Heard, str]:
+def _ask(request: dict[str, Any], secret: int | None, wall_seconds: float, gpu: Gpu | None) -> tuple[_Heard, str]:
     """Run the child; returns what it said and, if it didn't end by itself, why."""
     package = str(Path(__file__).resolve().parents[2])
     program = f"import sys; sys.path.insert(0, {package!r}); from lanewise.grading.worker import main; main()"
+    readable, writable = [Path(package), Path(request["root"]).resolve()], [Path(gpu.device).parent] if gpu and gpu.device.endswith(".py") else []
     with tempfile.TemporaryDirectory(prefix="lanewise-") as empty, tempfile.TemporaryFile() as complaints:
         child = subprocess.Popen(
-            [sys.executable, "-P", "-E", "-c", program],
+            confined([sys.executable, "-P", "-E", "-c", program], empty, readable, writable, [Path(request["root"]) / "solutions"]),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=complaints,

@@ -68,4 +68,4 @@ def main() -> None:
         lift()
         say(**{"stopped": "out of memory"} if stage == "compile" else {"broke": "MemoryError"})
     except Exception as error:  # a fault of ours or of the machine, never the learner's
-        say(broke=f"{type(error).__name__}: {error}")
+        say(broke=f"{type(error).__name__}: {error}", lost=getattr(error, "lost", ""))
