@@ -1,0 +1,131 @@
+"""Every tile of kernels/flash2.cuh timed (queries, keys, warps), for heads of 64 and 128 columns; results/<gpu>.json, table tile_sweep.
+
+fp16, random, 16,384 tokens, heads · d = 2048, N = 512 and 4096, causal and not; the tiles take turns (the order reversed every second round), the
+median of 20. Outputs start poisoned and are compared with float64 (ragged, causal, rows without a key) in the same run. What the cost model
+says before anything runs stands beside it: the last lines are the rank correlations.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import math
+import platform
+import statistics
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lanewise import results
+from lanewise.bench.fp32_ladder import RAGGED, TOKENS, WIDTH, milliseconds
+from lanewise.cost_model import SOURCE, Tile, candidates, rank_correlation, ranked
+from lanewise.names import find_course
+
+COMMAND = "python -m lanewise.bench.tile_sweep"
+SIZES = (512, 4096)
+ROUNDS = 20
+
+
+@functools.cache
+def kernel(tile: Tile) -> Any:
+    from lanewise.cp import real_cupy
+
+    options = (f"-I{find_course().root / 'kernels'}", "--std=c++17")
+    found = real_cupy().RawModule(code=SOURCE, options=options, name_expressions=(tile.name,)).get_function(tile.name)
+    found.max_dynamic_shared_size_bytes = tile.shared_bytes
+    return found
+
+
+def attend(tile: Tile, q: Any, k: Any, v: Any, o: Any, lse: Any) -> None:
+    """o, lse of CuPy arrays (heads, N, d) in fp16."""
+    heads, nq, d = q.shape
+    args = (q, k, v, o, lse, np.int32(nq), np.int32(k.shape[1]), np.int32(1), np.float32(1 / math.sqrt(d)))
+    kernel(tile)((-(-nq // tile.Br), heads), (tile.threads,), args, shared_mem=tile.shared_bytes)
+
+
+def check(cp: Any, tile: Tile) -> None:
+    """Raises AssertionError where a tile is further from float64 than 16-bit rounding explains."""
+    for nq, nk in RAGGED:
+        rng = cp.random.default_rng(nq + nk + tile.d)
+        q, k, v = (rng.standard_normal((2, n, tile.d), dtype=cp.float32).astype(cp.float16) for n in (nq, nk, nk))
+        o, lse = cp.full((2, nq, tile.d), cp.nan, cp.float16), cp.full((2, nq), cp.nan, cp.float32)
+        attend(tile, q, k, v, o, lse)
+        s = q.astype("f8") @ k.astype("f8").transpose(0, 2, 1) / math.sqrt(tile.d)
+        if tile.causal:
+            s = cp.where(cp.arange(nk) <= cp.arange(nq)[:, None] + nk - nq, s, -cp.inf)
+        top = s.max(axis=-1, keepdims=True)
+        p = cp.exp(s - cp.where(cp.isinf(top), 0, top))
+        total = p.sum(axis=-1, keepdims=True)
+        right = cp.where(total > 0, p @ v.astype("f8") / cp.where(total > 0, total, 1), 0)
+        apart = float(cp.linalg.norm((o.astype("f8") - right).ravel())) / (float(cp.linalg.norm(right.ravel())) or 1.0)
+        if not apart <= 2e-3:
+            raise AssertionError(f"{tile.name} is wrong for Nq = {nq}, Nk = {nk}: {apart}")
+
+
+def measure(cp: Any) -> list[results.Row]:
+    rows: list[results.Row] = []
+    for d in (64, 128):
+        for causal in (False, True):
+            tiles = candidates(d, causal)
+            for tile in tiles:
+                check(cp, tile)
+            for n in SIZES:
+                heads = TOKENS // n * WIDTH // d
+                rng = cp.random.default_rng(n + d)
+                q, k, v = (rng.standard_normal((heads, n, d), dtype=cp.float32).astype(cp.float16) for _ in range(3))
+                o, lse = cp.full_like(q, cp.nan), cp.empty((heads, n), cp.float32)
+                times: dict[Tile, list[float]] = {tile: [] for tile in tiles}
+                for turn in range(ROUNDS + 3):
+                    for tile in tiles if turn % 2 else tiles[::-1]:
+                        ms = milliseconds(cp, functools.partial(attend, tile, q, k, v, o, lse))
+                        if turn >= 3:
+                            times[tile].append(ms)
+                work = 4 * heads * (n * (n + 1) // 2 if causal else n * n) * d
+                for tile in tiles:
+                    ms, code = statistics.median(times[tile]), kernel(tile)
+                    rows.append(
+                        {"d": d, "causal": causal, "N": n, "heads": heads, "Br": tile.Br, "Bc": tile.Bc, "warps": tile.warps,
+                         "registers": int(code.num_regs), "local_bytes": int(code.local_size_bytes), "ms": ms, "TFLOPs": work / ms / 1e9}
+                    )  # fmt: skip
+    return rows
+
+
+def correlations(table: results.Table) -> list[tuple[dict[str, Any], float, float]]:
+    """Of each shape of the table: (d, causal, N), the rank correlation of the model's order with the measured one, and of occupancy's."""
+    found = []
+    for d, causal, n in sorted({(row["d"], row["causal"], row["N"]) for row in table.rows}):
+        rows = [row for row in table.rows if (row["d"], row["causal"], row["N"]) == (d, causal, n)]
+        times = {Tile(d, row["Br"], row["Bc"], row["warps"], causal): row["ms"] for row in rows}
+        guesses = ranked(list(times), n, heads=rows[0]["heads"], gpu="H200")
+        measured = [times[each.tile] for each in guesses]
+        model = rank_correlation([each.launch for each in guesses], measured)
+        warps = rank_correlation([-each.resident.warps for each in guesses], measured)
+        found.append(({"d": d, "causal": causal, "N": n}, model, warps))
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", default="", help="another file instead of results/<gpu>.json")
+    options = parser.parse_args(argv)
+
+    from lanewise.bench.memory_levels import driver_version
+    from lanewise.cp import real_cupy
+
+    cp = real_cupy()
+    device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    rows = [{key: round(x, 4) if isinstance(x, float) else x for key, x in row.items()} for row in measure(cp)]
+    versions = {"cupy": cp.__version__, "numpy": np.__version__, "python": platform.python_version()}
+    table = results.Table("tile_sweep", device, driver_version(), date.today().isoformat(), COMMAND, versions, rows)
+    results.write(table, Path(options.out) if options.out else results.path_for(device))
+    print(table, flush=True)
+    for shape, model, warps in correlations(table):
+        print(f"{shape}: rank correlation with the measured order: cost model {model:.2f}, resident warps {warps:.2f}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
