@@ -70,11 +70,9 @@ __global__ void __launch_bounds__(256) backward_rows(const T* __restrict__ O, co
         for (int k = threadIdx.x; k < Br * d / 4; k += 256) sums[tile * (Br * d / 4) + k] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 }
 
-// Shared memory of backward_keys: K, V; twice Q, dO, dS and the rows' numbers.
-template <int d, int Bc>
-constexpr int keys_bytes = 4 * Bc * d + 2 * (4 * Br * d + 2 * Br * Bc + 8 * Br);
-
 // grid: (ceil(Nk / Bc), heads / group)   block: 32 warps threads; Bc = 16 m warps
+// shared: dynamic, 4 Bc d + 2 (4 Br d + 2 Br Bc + 8 Br) bytes: K, V; twice Q, dO,
+// dS and the rows' numbers
 // A warp owns 16 m keys and makes S^T and dP^T, keys by queries, n queries at a
 // time: P^T and dS^T are then A's fragments for dV and dK and stay in registers.
 // Only dQ needs what other warps made: dS goes through shared memory, and dQ of
@@ -228,13 +226,10 @@ __global__ void __launch_bounds__(128) backward_convert(const float4* __restrict
     store_rows<d, 1>(dQ + (size_t)blockIdx.y * Nq * d, memory, dq, scale, first, 16 * warp, Nq);
 }
 
-// Shared memory of backward_queries: Q, dO; twice K, V.
-template <int d, int Bq, int n>
-constexpr int queries_bytes = 4 * Bq * d + 8 * n * d;
-
 // dQ with the same bits at every run. grid: (ceil(Nq / Bq), heads)
-// block: 32 warps threads; Bq = 16 m warps queries, keys in tiles of n. S and dP
-// are made a second time, queries by keys now: dS is A's fragment for dQ.
+// block: 32 warps threads; Bq = 16 m warps queries, keys in tiles of n
+// shared: dynamic, 4 Bq d + 8 n d bytes: Q, dO; twice K, V
+// S and dP are made a second time, queries by keys now: dS is A's fragment for dQ.
 template <typename T, int d, int warps, int m, int n, bool causal, int blocks>
 __global__ void __launch_bounds__(32 * warps, blocks)
 backward_queries(const T* __restrict__ Q, const T* __restrict__ K, const T* __restrict__ V, const T* __restrict__ dO,

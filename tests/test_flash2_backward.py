@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from lanewise import simt
+from lanewise.bench.backward_ladder import KEYS, QUERIES, Br, keys_bytes, queries_bytes
 
 pytestmark = pytest.mark.slow  # seconds for all of them together
 
-Br = 64
-KEYS = {64: (4, 2, 32, 2), 128: (8, 1, 64, 1)}  # backward_keys' warps, m, n, blocks
-QUERIES = {64: (4, 2, 64, 2), 128: (4, 2, 32, 2)}  # backward_queries'
 SHAPES = [
     (1, 1, 1, 1, False),
     (1, 1, 64, 128, False),
@@ -74,33 +72,27 @@ class Problem:
         assert report.ok, str(report)
         return report
 
-    def flags(self, *options: int | bool) -> str:
-        return ", ".join(str(option).lower() for option in options)
-
     def run(self, with_dq: bool) -> dict[str, simt.Report]:
         """All kernels of one of the two ways; a report for each."""
         (heads, nq, d), (kv_heads, nk, _), type = self.q.shape, self.k.shape, self.type
         nq32, tiles, out, reports = self.sizes[0], -(-nq // Br), self.got, {}
         sums = simt.Output(self.sums) if with_dq else np.uintp(0)
         reports["rows"] = self.launch(f"backward_rows<{type}, {d}>", (tiles, heads), 256, [self.o, self.do, self.lse, simt.Output(self.rows), sums, nq32])
-        warps, m, n, blocks = KEYS[d]
-        keys = 16 * m * warps
+        tile = KEYS[d]
         inputs = [self.q, self.k, self.v, self.do, self.rows]
         reports["keys"] = self.launch(
-            f"backward_keys<{type}, {d}, {self.flags(warps, m, n, self.causal, with_dq, blocks)}>", (-(-nk // keys), kv_heads), 32 * warps,
+            f"backward_keys<{type}, {d}, {tile.arguments(self.causal, with_dq)}>", (-(-nk // tile.rows), kv_heads), 32 * tile.warps,
             [*inputs, self.sums if with_dq else np.uintp(0), simt.Output(out["dK"]), simt.Output(out["dV"]), *self.sizes, self.scale],
-            4 * keys * d + 2 * (4 * Br * d + 2 * Br * keys + 8 * Br),
+            keys_bytes(d),
         )  # fmt: skip
         if with_dq:
             name = f"backward_convert<{type}, {d}>"
             reports["convert"] = self.launch(name, (tiles, heads), 128, [self.sums, simt.Output(out["dQ"]), nq32, self.scale], 128 * d)
             return reports
-        warps, m, n, blocks = QUERIES[d]
-        queries = 16 * m * warps
-        name = f"backward_queries<{type}, {d}, {self.flags(warps, m, n, self.causal, blocks)}>"
-        reports["queries"] = self.launch(
-            name, (-(-nq // queries), heads), 32 * warps, [*inputs, simt.Output(out["dQ"]), *self.sizes, self.scale], 4 * queries * d + 8 * n * d
-        )
+        tile = QUERIES[d]
+        name = f"backward_queries<{type}, {d}, {tile.arguments(self.causal)}>"
+        arguments = [*inputs, simt.Output(out["dQ"]), *self.sizes, self.scale]
+        reports["queries"] = self.launch(name, (-(-nq // tile.rows), heads), 32 * tile.warps, arguments, queries_bytes(d))
         return reports
 
 
