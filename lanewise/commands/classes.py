@@ -44,6 +44,7 @@ def grade_class(args: Namespace) -> int:
 def export(args: Namespace) -> int:
     """The results of a class in a form, to a file or (a form for one student) to a folder with a file a student. Exit status as of grade-class."""
     from lanewise.grading import formats, totals
+    from lanewise.grading.assignment import parse_time
     from lanewise.grading.formats import nbgrader
     from lanewise.grading.ledger import ClassLedger, write_durably
 
@@ -54,7 +55,9 @@ def export(args: Namespace) -> int:
     graded = {student: result for student, result in results.items() if student not in waiting}
     if args.format in ("csv", "json", "nbgrader"):
         whole = totals.totals(plan, results, gaps)
-        text = {"csv": totals.to_csv, "json": totals.to_json, "nbgrader": lambda whole: nbgrader.table(graded.values())}[args.format](whole)
+        due = parse_time(plan.due) if plan.due else None
+        made = {"csv": totals.to_csv, "json": totals.to_json, "nbgrader": lambda whole: nbgrader.table(graded.values(), due)}
+        text = made[args.format](whole)
         if args.out:
             write_durably(Path(args.out), text)
         else:

@@ -31,7 +31,7 @@ SECONDS_AN_EXERCISE = 600  # of wall clock before a child is given up: the sandb
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What to grade a class for. `files`: the assignment's file, then its seed file, name → text; none for the whole course.
+    """What to grade a class for. `files`: the assignment's file, then its seed file, name → text; none for the whole course. `due`: in ISO form, or "".
 
     `times`: student → when it was handed in, where that is known. `grader`: the command that takes DIR --out RESULT.json [--set A.toml] [--submitted TIME].
     """
@@ -41,6 +41,7 @@ class Work:
     files: dict[str, str] = field(default_factory=dict, repr=False)
     times: dict[str, str] = field(default_factory=dict)
     grader: tuple[str, ...] = ("lanewise", "grade-submission")
+    due: str = ""
 
 
 @dataclass(slots=True)
@@ -67,7 +68,7 @@ def read_work(path: Path | None, course: Course) -> Work:
         files[path.name] = text
         if assignment.secret_text:
             files[tomllib.loads(text)["seed_file"]] = assignment.secret_text
-    return Work(assignment.name, exercises, files)
+    return Work(assignment.name, exercises, files, due=assignment.due.isoformat() if assignment.due else "")
 
 
 def read_times(path: Path) -> dict[str, str]:
@@ -108,7 +109,7 @@ def grade_class(
     with ledger.locked():
         ledger.tidy()
         hashes, notes, broken = _take_stock(handed, work)
-        plan = Plan(work.assignment, work.exercises, hashes)
+        plan = Plan(work.assignment, work.exercises, hashes, work.due)
         ledger.plan(plan)
         for student, why in broken.items():
             ledger.attempt(student, hashes[student], INFRASTRUCTURE, why=why)

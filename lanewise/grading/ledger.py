@@ -46,12 +46,13 @@ class Gap:
 class Plan:
     """What a class must have in the end, fixed before anything runs.
 
-    `exercises`: what each must be graded with. `work`: student → hash of the work to be graded.
+    `exercises`: what each must be graded with. `work`: student → hash of the work to be graded. `due`: in ISO form, "" for none.
     """
 
     assignment: str
     exercises: Mapping[str, Expected]
     work: Mapping[str, str]
+    due: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class ClassLedger:
     def plan(self, plan: Plan) -> None:
         """Write down what is expected."""
         exercises = {key: asdict(expected) for key, expected in plan.exercises.items()}
-        whole = {"assignment": plan.assignment, "exercises": exercises, "students": dict(plan.work)}
+        whole = {"assignment": plan.assignment, "due": plan.due, "exercises": exercises, "students": dict(plan.work)}
         write_durably(self.folder / "class.json", json.dumps(whole, indent=1, allow_nan=False) + "\n")
 
     def read_plan(self) -> Plan:
@@ -99,7 +100,8 @@ class ClassLedger:
         path = self.folder / "class.json"
         try:
             whole = json.loads(path.read_text(encoding="utf-8"))
-            return Plan(whole["assignment"], {key: Expected(**expected) for key, expected in whole["exercises"].items()}, whole["students"])
+            exercises = {key: Expected(**expected) for key, expected in whole["exercises"].items()}
+            return Plan(whole["assignment"], exercises, whole["students"], whole.get("due", ""))
         except (AttributeError, OSError, ValueError, KeyError, TypeError) as error:
             raise CourseError(f"{self.folder} holds no results of a class: `lanewise grade-class SUBMISSIONS/ --out {self.folder}` makes them.") from error
 

@@ -72,6 +72,7 @@ def test_results_are_exported_in_every_form(graded, capsys, tmp_path):
     assert main(["export", str(results), "--format", "nbgrader", "--out", str(tmp_path / "grades.csv")]) == 0
     rows = list(csv.DictReader((tmp_path / "grades.csv").open(encoding="utf-8")))
     assert [(row["student_id"], row["score"], row["max_score"]) for row in rows] == [("Bøb", "0", "4"), ("ann", "4", "4"), ("cid", "0", "4"), ("dan", "4", "4")]
+    assert {row["duedate"] for row in rows} == {"2026-12-04T17:00:00+00:00"}
     for form in FORMATS:
         name = "report" if form == "json" else form
         assert main(["export", str(results), "--format", name, "--out", str(tmp_path / form)]) == 0
