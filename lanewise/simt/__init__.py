@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from .finding import Finding
     from .launch import Kernel, Module, compile
     from .report import LineCounters, Report
+    from .tensor_maps import TensorMap, tensor_map
 
 _WHERE = {
-    "compile": "launch", "Module": "launch", "Kernel": "launch", "tensor_map": "launch", "Finding": "finding", "Counters": "counters",
+    "compile": "launch", "Module": "launch", "Kernel": "launch", "tensor_map": "tensor_maps", "TensorMap": "tensor_maps", "Finding": "finding", "Counters": "counters",
     "Report": "report", "LineCounters": "report",
 }  # fmt: skip
 
@@ -35,6 +36,6 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "CompileError", "Counters", "Finding", "Kernel", "KernelFault", "KernelNotFound", "LineCounters", "Module", "Output", "Report", "Unset",
-    "Unsupported", "compile",
+    "CompileError", "Counters", "Finding", "Kernel", "KernelFault", "KernelNotFound", "LineCounters", "Module", "Output", "Report", "TensorMap",
+    "Unset", "Unsupported", "compile", "tensor_map",
 ]  # fmt: skip

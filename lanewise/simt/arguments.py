@@ -19,6 +19,7 @@ from .c_types import CType
 from .finding import Finding
 from .launch_types import Output, Unset
 from .signature import Parameter
+from .tensor_maps import ALIGNMENT, BYTES, TensorMap
 
 
 class Layout(Protocol):
@@ -30,7 +31,7 @@ class Layout(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bound:
-    """An argument that fits. `array` for device memory (`poison`: passed as Output), else `data`, the parameter's bytes.
+    """An argument that fits. `array` for device memory (`poison`: passed as Output), else `data`, the parameter's bytes; both for a tensor `map`.
 
     `name` is the parameter's name in the source, or "argument 2" where the source doesn't tell.
     """
@@ -38,6 +39,7 @@ class Bound:
     name: str
     array: Any = None
     data: bytes = b""
+    map: TensorMap | None = None
     poison: bool = False
     parameter: Parameter | None = None
 
@@ -54,6 +56,7 @@ class _Slot:
     const: bool
     size: int | None
     parameter: Parameter | None
+    align: int = 0  # bytes, where PTX tells
 
 
 def check(
@@ -99,20 +102,23 @@ def _slots(layouts: Sequence[Layout] | None, parameters: list[Parameter] | None)
 def _slot(at: int, layout: Layout | None, parameter: Parameter | None) -> _Slot:
     name = parameter.name if parameter and parameter.name else f"argument {at + 1}"
     size = layout.size if layout else None
+    align = getattr(layout, "align", 0)
     if parameter:
         ctype = c_types.find(parameter.element)
         if parameter.pointer and size in (None, 8):
             return _Slot(name, parameter.ctype, True, ctype, parameter.element, parameter.const, 8, parameter)
         if not parameter.pointer and (size is None or ctype is None or ctype.bytes == size):
             return _Slot(name, parameter.ctype, None if ctype is None and size == 8 else False, ctype, parameter.element, False,
-                         size or (ctype.bytes if ctype else None), parameter)  # fmt: skip
+                         size or (ctype.bytes if ctype else None), parameter, align)  # fmt: skip
     if layout and layout.type in ("f32", "f64"):
         return _Slot(name, "float" if layout.size == 4 else "double", False, CType("f", layout.size), "", False, layout.size, parameter)
-    return _Slot(name, f"{size} bytes", None if size == 8 else False, None, "", False, size, parameter)
+    return _Slot(name, f"{size} bytes", None if size == 8 else False, None, "", False, size, parameter, align)
 
 
 def _one(slot: _Slot, arg: Any, device_arrays: bool) -> Finding | None:
     inner = host_array(arg)
+    if isinstance(inner, TensorMap):
+        return _map(slot)
     if isinstance(arg, Output) and not is_array(inner):
         return _error(slot, f"simt.Output holds {_what(inner)}: it must hold an array")
     if is_array(inner):
@@ -123,6 +129,16 @@ def _one(slot: _Slot, arg: Any, device_arrays: bool) -> Finding | None:
             return _error(slot, f"an array came for a value: pass {_scalar_call(slot, '...')}")
         return _array(slot, arg.array if isinstance(arg, Output | Unset) else arg, inner, device_arrays)
     return _value(slot, inner)
+
+
+def _map(slot: _Slot) -> Finding | None:
+    """A tensor map against its parameter."""
+    by_value = f"declare the parameter const __grid_constant__, of a struct of {BYTES} bytes that is aligned to {ALIGNMENT}"
+    if slot.pointer or slot.size not in (None, BYTES):
+        return _error(slot, f"a tensor map came, which is passed by value: {by_value}")
+    if slot.align and slot.align < ALIGNMENT:
+        return _error(slot, f"a tensor map came, and the parameter is aligned to {slot.align} bytes: {by_value}")
+    return None
 
 
 def _array(slot: _Slot, passed: Any, inner: Any, device_arrays: bool) -> Finding | None:
@@ -313,11 +329,20 @@ def _wrong_count(kernel: str, slots: list[_Slot], args: Sequence[Any], device_ar
 
 def _bind(slot: _Slot, arg: Any) -> Bound:
     inner = host_array(arg)
+    if isinstance(inner, TensorMap):
+        return Bound(slot.name, whole(inner.array), bytes(inner), inner, isinstance(arg, Output) or inner.output, slot.parameter)
     if is_array(inner) and slot.pointer is not False:
         return Bound(slot.name, inner, poison=isinstance(arg, Output), parameter=slot.parameter)
     value = np.int64(_wrapped(inner)) if isinstance(inner, int) and not isinstance(inner, bool | np.generic) else np.asarray(inner)
     size = slot.size or value.nbytes
     return Bound(slot.name, data=value.tobytes()[:size].ljust(size, b"\0"), parameter=slot.parameter)
+
+
+def whole(array: Any) -> Any:
+    """The contiguous array that a view is part of; the array itself where it is contiguous."""
+    while not array.flags.c_contiguous and isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
 
 
 def _error(slot: _Slot, text: str) -> Finding:

@@ -14,6 +14,9 @@ import numpy as np
 
 from .barriers import member_mask, missing_lanes, release, together
 from .checks import Happened, SharedCheck, waiting
+from .checks import proxy
+from .checks.cluster import ClusterCheck
+from .clusters import apart_in_cluster
 from .group import Frame, Group
 from .mbarriers import woken_by_time
 from .memory import LocalMemory, SharedMemory
@@ -47,7 +50,13 @@ class Batch:
         self.fences: ndarray | None = None  # time of each thread's last fence: see checks.order
         self.happened: Happened | None = Happened(self) if machine.check and machine.program.asynchronous else None
         self.shared_check: Any = SharedCheck(self)
+        self.cluster: Any = None  # barriers of the batch's clusters: see clusters
+        if machine.cluster > 1 and machine.check:
+            self.shared_check = ClusterCheck(self.shared_check, self)
+        if self.happened is not None:
+            proxy.watched(self)
         self.mbarriers: Any = None  # see mbarriers
+        self.bulk: Any = None  # bulk stores under way: see instructions.bulk_copy
         self.copies: Any = None  # asynchronous copies under way: see instructions.async_copy
         self.wgmma: Any = None  # asynchronous products under way: see instructions.wgmma_state
         self.registers: Any = None  # of each warpgroup: see instructions.registers
@@ -190,6 +199,8 @@ class Batch:
             return target
         if not p.any():
             return other
+        if apart_in_cluster(self, p):
+            return self._part_lanes(g, p, target, other)
         if p.shape[0] == 1:
             return self._part_columns(g, p[0], target, other)
         every, some = p.all(axis=0), p.any(axis=0)
@@ -205,9 +216,13 @@ class Batch:
             _resolve(self, mine, p[:, first], target, other)
             _resolve(rest, theirs, p[:, ~first], target, other)
             return -1
+        return self._part_lanes(g, p, target, other)
+
+    def _part_lanes(self, g: Group, p: ndarray, target: int, other: int) -> int:
+        """Lane by lane, each in its own block."""
         flat = g.flattened()
         self.replace(g, flat)
-        return self._part(flat, p.reshape(-1), target, other)
+        return self._part(flat, np.broadcast_to(p, g.shape).reshape(-1), target, other)
 
     def _part(self, g: Group, mask: ndarray, target: int, other: int) -> int:
         yes = np.flatnonzero(mask)
@@ -259,6 +274,7 @@ class Batch:
         mbarriers = None if source.mbarriers is None else source.mbarriers.columns(self, columns)
         self.copies = None if source.copies is None else source.copies.columns(self, columns)
         self.wgmma = None if source.wgmma is None else source.wgmma.columns(self, columns)
+        self.cluster = None if source.cluster is None else source.cluster.columns(self, columns)
         self.registers = None if source.registers is None else source.registers.columns(self, columns)
         self.fences = None if source.fences is None else source.fences[:, :, columns]
         self.time, self.last_sync, self.picks, self.spun, self.watch = source.time, source.last_sync, source.picks, -1, Watch()
@@ -275,6 +291,7 @@ class Batch:
         self.ids, self.exited, self.shared, self.local = ids, exited, shared, local
         self.arrived, self.warp_sync, self.partial_syncs, self.shared_check = arrived, warp_sync, partial, check
         self.happened, self.mbarriers = happened, mbarriers
+        self.bulk = None if source.bulk is None else source.bulk.columns(self)
         self.groups = new_groups
         for g in self.groups:
             g.resized()
@@ -287,6 +304,8 @@ class Batch:
         self._note_last(g, g.came_from if self.only_returns(g) else g.pc)
         self.machine.left(g)
         self.groups.remove(g)
+        if self.cluster is not None:
+            self.cluster.settle()  # who has left is not waited for
         return -1
 
     def _note_last(self, g: Group, pc: int) -> None:

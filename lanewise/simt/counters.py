@@ -28,6 +28,9 @@ class Counters:
     active_lane_ratio: float | None = 0.0  # lanes that executed ÷ (32 × warp_instructions)
     flops: int | None = 0  # an fma counts 2; mma and wgmma 2·m·n·k
     atomics: int | None = 0  # atomic operations, one a lane
+    tma_load_bytes: int | None = 0  # global memory that bulk and tensor copies read: no l1tex lsu counter has them, global_bytes and dram_read_bytes do
+    tma_store_bytes: int | None = 0  # global memory that they write
+    tma_requests: int | None = 0  # bulk and tensor copies issued, commits and waits not counted
 
     def as_dict(self) -> dict[str, int | float | None]:
         """Flat: name → number or None."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import arguments, launch_limits, ptx, signature
-from .errors import KernelNotFound, Stop, Unsupported
+from .errors import KernelNotFound, Stop
 from .fpmode import flushed
 from .launch_types import Output, Unset
 from .memory import MIDDLE, POISON, RANGE, Allocation, Region
@@ -36,11 +36,6 @@ def compile(source: str, arch: str = "sm_90a", options: Sequence[str] = (), *, n
         from . import nvrtc as front  # type: ignore[no-redef]
     compiled = front.compile(source, arch, tuple(options), tuple(names))
     return Module(source, compiled, arch, tuple(options))
-
-
-def tensor_map(*args: Any, **kwargs: Any) -> Any:
-    """The argument for TMA copies."""
-    raise Unsupported("tensor maps (TMA) come with the chapters on Hopper")
 
 
 class Module:
@@ -176,7 +171,7 @@ class Kernel:
         bounds = program.entry.directives.get("maxntid")
         refused = launch_limits.limits(
             grid, block, program.static_shared, shared_bytes, self.max_dynamic_shared_size_bytes, self.module.arch, self._registers(block),
-            int(np.prod(bounds)) if bounds else None,
+            int(np.prod(bounds)) if bounds else None, program.entry.directives.get("reqnctapercluster"),
         )  # fmt: skip
         args = list(args) if isinstance(args, list | tuple) else [args]  # one array without its comma: told apart by the number of parameters
         findings, bound = arguments.check(self.name, program.entry.params, self.parameters, args)
@@ -215,10 +210,12 @@ def _bind(machine, kernel: Kernel, bound: list[arguments.Bound], args: list[Any]
     written_regions = set()
     for (b, _), (region, _) in zip(arrays, regions, strict=True):
         layout = program.entry.params[bound.index(b)]
-        if stored is None or layout.name in stored:
+        if stored is None or any(name.split("+")[0] == layout.name for name in stored):
             written_regions.add(id(region))
     # Views of one array share their flags too: what is written through one of them is set for all.
-    unset = {id(region): np.zeros(region.size, np.uint8) for (_, arg), (region, _) in zip(arrays, regions, strict=True) if isinstance(arg, Output | Unset)}
+    outputs = {id(b): isinstance(arg, Output) or (b.map is not None and b.map.output) for b, arg in arrays}
+    marked = {id(b): outputs[id(b)] or isinstance(arg, Unset) for b, arg in arrays}
+    unset = {id(region): np.zeros(region.size, np.uint8) for (b, _), (region, _) in zip(arrays, regions, strict=True) if marked[id(b)]}
     for (b, arg), (region, offset) in zip(arrays, regions, strict=True):
         array = b.array
         layout = program.entry.params[bound.index(b)]
@@ -230,16 +227,19 @@ def _bind(machine, kernel: Kernel, bound: list[arguments.Bound], args: list[Any]
         a.region, a.region_offset = region, offset
         if check and id(region) in unset:
             a.unset = unset[id(region)][offset : offset + len(data)]
-        if isinstance(arg, Output):
+        if outputs[id(b)]:
             _poison(array)
             a.must_write = check
-        if a.unset is not None and isinstance(arg, Output | Unset):
-            a.unset |= 1 if isinstance(arg, Output) or arg.mask is None else np.ascontiguousarray(arg.mask).reshape(-1).view(np.uint8)
+        if a.unset is not None and marked[id(b)]:
+            a.unset |= 1 if outputs[id(b)] or arg.mask is None else np.ascontiguousarray(arg.mask).reshape(-1).view(np.uint8)
         machine.memory.add(a)
         machine.by_argument[b.name] = a
+        if b.map is not None:
+            machine.tensor_maps[b.map.number] = a
+            continue
         machine.params[layout.name] = np.frombuffer(np.uint64(base).tobytes(), np.uint8)
     for b, layout in zip(bound, program.entry.params, strict=True):
-        if b.array is None:
+        if b.array is None or b.map is not None:
             raw = np.frombuffer(b.data.ljust(layout.size, b"\0"), np.uint8)
             machine.params[layout.name] = raw
             if layout.size > 8:

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import checks
 from .batch import Batch
+from .clusters import order_of_blocks
 from .errors import Stop
 from .group import Group
 from .memory import SHARED_BASE, Allocation, GlobalMemory, LocalMemory
@@ -39,6 +40,10 @@ class Machine:
         self.T = block[0] * block[1] * block[2]
         self.W = (self.T + 31) // 32
         self.blocks = grid[0] * grid[1] * grid[2]
+        declared = program.entry.directives.get("reqnctapercluster", ())
+        self.clustered = bool(declared)
+        self.cluster_dims = (*declared, 1, 1, 1)[:3]
+        self.cluster = self.cluster_dims[0] * self.cluster_dims[1] * self.cluster_dims[2]  # blocks of a cluster; they are in one batch
         self.shared_size = program.dynamic_offset + shared_bytes
         self.memory = GlobalMemory()
         self.params: dict[str, ndarray] = {}
@@ -57,6 +62,8 @@ class Machine:
         self.shared_states = known.states  # chains of clean shared accesses: see checks.shared
         self.argument_names: dict[str, str] = {}
         self.by_argument: dict[str, Allocation] = {}
+        self.tensor_maps: dict[int, Allocation] = {}  # number of a tensor map → the memory of its array
+        self.tma_load_bytes = self.tma_store_bytes = self.tma_requests = self.tma_sectors = 0
         self.local_arrays: dict[str, tuple[str, tuple[int, ...] | None]] = {}
         self.barrier_sites: dict[tuple[int, int], int] = {}
         # thread of its block → (line, operation, lane) of its first shuffle from an absent lane
@@ -245,6 +252,7 @@ class Machine:
             per = min(per, max(1, LocalMemory.LIMIT // (local * self.T)))
         per = min(per, self.blocks)
         per = -(-self.blocks // -(-self.blocks // per))  # batches of equal size
+        per = -(-per // self.cluster) * self.cluster
         resident = max(SM_BLOCKS, per)
         turn = 0
         # ex2 of −inf, overflow to inf, 0/0: no faults on a GPU
@@ -279,10 +287,12 @@ class Machine:
 
     def _ids(self, start: int, stop: int) -> ndarray:
         """Numbers of the blocks that run as start, …, stop − 1."""
-        if not self.schedule or self.blocks > SHUFFLED:
+        shuffled = self.schedule and self.blocks <= SHUFFLED
+        if not shuffled and self.cluster == 1:
             return np.arange(start, stop)
         if self._order is None:
-            self._order = np.random.default_rng(self.schedule).permutation(self.blocks)
+            order = order_of_blocks(self.grid, self.cluster_dims).reshape(-1, self.cluster)
+            self._order = (np.random.default_rng(self.schedule).permutation(order) if shuffled else order).ravel()
         return self._order[start:stop]
 
     def _finished(self, blocks: int) -> None:

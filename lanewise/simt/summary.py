@@ -57,7 +57,8 @@ def summarise(report: Report, machine: Machine, stopped: bool) -> None:
     for (number, pc), times in machine.barrier_sites.items():
         code = next(x for x in machine.program.codes.values() if x.number == number)
         at(code.blocks[pc].instructions[0].line).barriers += times
-    c.global_bytes = 32 * ((c.global_load_sectors or 0) + (c.global_store_sectors or 0) + machine.atomic_sectors)
+    c.tma_load_bytes, c.tma_store_bytes, c.tma_requests = machine.tma_load_bytes, machine.tma_store_bytes, machine.tma_requests
+    c.global_bytes = 32 * ((c.global_load_sectors or 0) + (c.global_store_sectors or 0) + machine.atomic_sectors + machine.tma_sectors)
     reads = writes = pairs = 0
     for a in machine.memory.ranges.values():
         if a.space == "global":

@@ -361,26 +361,6 @@ def test_an_unset_source():
     assert ("uninitialised-read", line_of(ONE, "COPY")) in [(f.kind, f.line) for f in errors(report)]
 
 
-@pytest.mark.parametrize(
-    "instruction",
-    [
-        'asm volatile("cp.async.mbarrier.arrive.shared.b64 [%0];" :: "r"(to(&s)) : "memory")',
-        'asm volatile("cp.async.bulk.commit_group;" ::: "memory")',
-        'asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(to(&s)) : "memory")',
-        'asm volatile("griddepcontrol.wait;" ::: "memory")',
-        'asm volatile("setmaxnreg.inc.sync.aligned.u32 232;" ::: "memory")',
-    ],
-)
-def test_hopper_comes_later(instruction):
-    body = f"""extern "C" __global__ void k(int* y) {{
-  __shared__ long long s;
-  {instruction};
-  y[0] = (int)s;
-}}"""
-    with pytest.raises(simt.Unsupported, match=rf"\(source line {HEAD_LINES + 3}\): comes with the chapters on Hopper"):
-        launch(body, [np.zeros(1, i32)])
-
-
 # ------------------------------------------------------------------------------------------------ together with the tensor cores
 
 MATMUL = """

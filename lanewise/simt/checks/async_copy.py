@@ -1,13 +1,22 @@
-"""Words of shared memory that an asynchronous copy is under way to: nobody may read or write them before the copy's thread has waited."""
+"""Words of shared memory that asynchronous operations write or read: who may touch them, and when.
+
+A word that a copy is under way to may be neither read nor written: with cp.async until the copy's thread has waited, with a bulk or tensor copy by
+each thread until it has seen the phase of the copy's mbarrier complete, or has met somebody who has. A word that the asynchronous proxy reads (a
+bulk store, wgmma) may not be written until those who issued it have waited. What threads write must pass a proxy fence before the asynchronous
+proxy reads it (PTX ISA 8, "Memory Consistency Model", 8.9.1.1 on proxies).
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import access, explain, shared_access
-from ..values import full, ndarray
+from ..values import full, i64, ndarray
+from . import proxy
+from .races import SITE_MASK, SITE_SHIFT, TIME_MASK, TIME_SHIFT
 
 if TYPE_CHECKING:
     from ..batch import Batch
@@ -16,22 +25,45 @@ if TYPE_CHECKING:
     from .shared import SharedCheck
 
 
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """A copy that an mbarrier tells the end of."""
+
+    iid: int
+    row: int  # the thread that issued it
+    slot: int  # of its mbarrier, see checks.happened
+    phase: int
+    offset: int  # of the mbarrier
+    swizzle: int = -1  # of a tensor copy: its span, 0 for none
+
+
 class Watched:
-    """A shared-memory check that looks first whether a copy is under way to what is accessed. Everything else goes to the check it stands before."""
+    """A shared-memory check that looks first whether an asynchronous operation is under way. Everything else goes to the check it stands before."""
 
     def __init__(self, check: SharedCheck, batch: Batch):
         self.check, self.batch = check, batch
-        self.flight = np.zeros(len(check.used), np.int32)  # serial of the copy under way to each word; (words, B) once blocks differ
+        # What a copy wrote: serial of the cp.async that is under way to each word, −number of the bulk copy that wrote it; (words, B) once blocks differ
+        self.flight = np.zeros(len(check.used), np.int32)
+        self.bulk: list[Bulk] = [Bulk(-1, 0, 0, 0, 0)]
+        self.reads: dict[int, proxy.Read] = {}  # reads of the asynchronous proxy under way, by ticket
+        self.reading: ndarray | None = None  # how many of them read each word
+        self.generic = np.zeros(len(check.used), i64) if batch.machine.program.asynchronous else None  # last writer of each word: thread + 1, time, site
+        self.fences: dict[int, proxy.Fence] = {}  # the last proxy fence of each thread
 
     def __getattr__(self, name: str):
         return getattr(self.check, name)
 
     def columns(self, batch: Batch, keep: ndarray) -> Watched:
-        other = Watched(self.check.columns(batch, keep), batch)
+        other = Watched.__new__(Watched)
+        other.check, other.batch = self.check.columns(batch, keep), batch
         other.flight = self.flight.copy() if self.flight.ndim == 1 else np.ascontiguousarray(self.flight[:, keep])
+        other.bulk, other.fences = list(self.bulk), dict(self.fences)
+        other.reads = dict(self.reads)
+        other.reading = None if self.reading is None else self.reading.copy()
+        other.generic = None if self.generic is None else self.generic.copy()
         return other
 
-    # ------------------------------------------------------------------ copies
+    # ------------------------------------------------------------------ cp.async
 
     def start(self, copy: Copy) -> None:
         """A copy is issued. It may write from now on: what others did to these words since the last barrier is not ordered before it."""
@@ -49,6 +81,11 @@ class Watched:
     def end(self, copy: Copy) -> None:
         self._mark(copy, 0)
 
+    def lands_with(self, copy: Copy, b) -> None:
+        """A finished cp.async whose thread will arrive at mbarrier `b`: it is seen with that phase."""
+        self.bulk.append(Bulk(copy.iid, int(copy.rows[0]), b.slot, int(b.phase.max()), b.offset))
+        self._mark(copy, 1 - len(self.bulk))
+
     def _lanes(self, g: Group, copy: Copy) -> tuple[ndarray, ndarray]:
         return access.lanes_of(g, copy.address), np.broadcast_to(g.block_columns, g.shape).ravel()
 
@@ -59,13 +96,23 @@ class Watched:
         if p is not None:
             self.flight[self.check.range_of(p, copy.size)] = serial
             return
-        if self.flight.ndim == 1:
-            self.flight = np.repeat(self.flight[:, None], batch.B, axis=1)
+        self.spread()
         offsets, columns = self._lanes(g, copy)
         words = max(copy.size // self.check.grain, 1)
         self.flight[self.check._range(offsets, copy.size), np.repeat(columns, words)] = serial
 
-    # ------------------------------------------------------------------ accesses
+    def spread(self) -> None:
+        if self.flight.ndim == 1:
+            self.flight = np.repeat(self.flight[:, None], self.batch.B, axis=1)
+
+    # ------------------------------------------------------------------ bulk copies: see proxy
+
+    def words_of(self, words: ndarray) -> ndarray:
+        """Numbers of 32-bit words as numbers of the check's own words."""
+        per = 4 // self.check.grain
+        return words if per == 1 else (words[:, None] * per + np.arange(per)).ravel()
+
+    # ------------------------------------------------------------------ accesses of threads
 
     def read(self, g: Group, iid: int, p, total: int) -> None:
         self._look(g, iid, p, total, "read")
@@ -74,10 +121,14 @@ class Watched:
     def write(self, g: Group, iid: int, p, total: int, values: tuple, size: int) -> None:
         self._look(g, iid, p, total, "write")
         self.check.write(g, iid, p, total, values, size)
+        if self.generic is not None:
+            self._written(g, iid, p.offsets, g.rows, total)
 
     def atomic(self, g: Group, iid: int, p, total: int, reads: bool = True) -> None:
         self._look(g, iid, p, total, "atomic")
         self.check.atomic(g, iid, p, total, reads)
+        if self.generic is not None:
+            self._written(g, iid, p.offsets, g.rows, total)
 
     def read_each(self, g: Group, iid: int, offsets: ndarray, columns: ndarray, total: int, how: str = "read") -> None:
         self._look_each(g, iid, offsets, columns, total, how)
@@ -86,35 +137,93 @@ class Watched:
     def write_each(self, g: Group, iid: int, offsets: ndarray, columns: ndarray, total: int, values: list, size: int) -> None:
         self._look_each(g, iid, offsets, columns, total, "write")
         self.check.write_each(g, iid, offsets, columns, total, values, size)
+        if self.generic is not None:
+            self._written(g, iid, offsets, np.repeat(g.rows, self.batch.B) if g.cols is None else g.rows, total)
 
     def atomic_each(self, g: Group, iid: int, offsets: ndarray, columns: ndarray, total: int, reads: bool) -> None:
         self._look_each(g, iid, offsets, columns, total, "atomic")
         self.check.atomic_each(g, iid, offsets, columns, total, reads)
+        if self.generic is not None:
+            self._written(g, iid, offsets, np.repeat(g.rows, self.batch.B) if g.cols is None else g.rows, total)
+
+    def _written(self, g: Group, iid: int, offsets, rows: ndarray, total: int) -> None:
+        """Threads wrote through the generic proxy: no copy's data any more, and to be fenced before the asynchronous proxy reads it."""
+        words = max(total // self.check.grain, 1)
+        tags = (rows + 1) + i64(min(self.batch.time, TIME_MASK) << TIME_SHIFT | min(iid, SITE_MASK) << SITE_SHIFT)
+        index = self.check._range(offsets, total)
+        self.flight[index] = 0
+        assert self.generic is not None
+        if index.__class__ in (int, slice):
+            self.generic[index] = tags[-1]
+        else:
+            self.generic[index] = np.repeat(tags, words) if words > 1 else tags
+
+    # ------------------------------------------------------------------ looking
 
     def _look(self, g: Group, iid: int, p, total: int, how: str) -> None:
-        here = self.flight[self.check.range_of(p, total)]
+        index = self.check.range_of(p, total)
+        if how != "read" and self.reading is not None and np.any(self.reading[index]):
+            proxy.overwritten(self, g, iid, np.arange(len(self.flight))[index].ravel() if index.__class__ is not int else np.array([index]), how)
+        here = self.flight[index]
         if not np.any(here):
             return
         B = self.batch.B
         words = max(total // self.check.grain, 1)
-        table = np.asarray(here).reshape(-1, words, self.flight.size // len(self.flight)).max(axis=1)  # (lanes, blocks)
+        if here.__class__ is ndarray and self._all_seen(here, g.rows):
+            return
+        table = np.asarray(here).reshape(-1, words, self.flight.size // len(self.flight))  # (lanes, words, blocks)
+        table = np.where((table > 0).any(axis=1), table.max(axis=1), table.min(axis=1))
         table = np.broadcast_to(table, (g.n, B)).ravel()
         offsets = np.repeat(np.broadcast_to(np.asarray(p.offsets), (g.n,)), B)
-        self._report(g, iid, table, offsets, how)
+        self._report(g, iid, table, offsets, np.repeat(g.rows, B), how)
 
     def _look_each(self, g: Group, iid: int, offsets: ndarray, columns: ndarray, total: int, how: str) -> None:
         words = max(total // self.check.grain, 1)
         index = self.check._range(offsets, total)
+        if how != "read" and self.reading is not None and self.reading[index].any():
+            proxy.overwritten(self, g, iid, index, how)
         here = self.flight[index] if self.flight.ndim == 1 else self.flight[index, np.repeat(columns, words)]
-        if here.any():
-            self._report(g, iid, here.reshape(-1, words).max(axis=1), offsets, how)
+        if not here.any():
+            return
+        rows = np.repeat(g.rows, self.batch.B) if g.cols is None else g.rows
+        if self._all_seen(here, g.rows):
+            return
+        table = here.reshape(-1, words)
+        table = np.where((table > 0).any(axis=1), table.max(axis=1), table.min(axis=1))
+        self._report(g, iid, table, offsets, rows, how)
 
-    def _report(self, g: Group, iid: int, serials: ndarray, offsets: ndarray, how: str) -> None:
+    def _all_seen(self, here: ndarray, rows: ndarray) -> bool:
+        """Whether all threads have seen all copies named in `here`; quick where there are few of them."""
+        lo, hi = int(here.min()), int(here.max())
+        happened = self.batch.happened
+        if hi > 0 or happened is None:
+            return False
+        serials: Any = (lo,) if lo == hi else np.unique(here).tolist()
+        return all(happened.all_have_seen(rows, self.bulk[-s].slot, self.bulk[-s].phase) for s in serials if s)
+
+    def unseen(self, serials: ndarray, rows: ndarray) -> ndarray:
+        """Lane by lane: whether the copy of that serial is still under way for the thread."""
+        bad = serials > 0
+        happened = self.batch.happened
+        for s in np.unique(serials[serials < 0]).tolist():
+            lanes = np.flatnonzero(serials == s)
+            bulk = self.bulk[-s]
+            if happened is not None:
+                bad[lanes] = happened.seen(rows[lanes], bulk.slot) <= bulk.phase
+        return bad
+
+    def _report(self, g: Group, iid: int, serials: ndarray, offsets: ndarray, rows: ndarray, how: str) -> None:
         """`serials`: for each lane of the flattened group the copy in its way, 0 for none."""
         faults = self.check.machine.faults
-        lanes = np.flatnonzero(serials)
+        lanes = np.flatnonzero(self.unseen(serials, rows))
+        if not len(lanes):
+            return
         first = int(lanes[0])
-        copy = next(c for c in self.batch.copies.pending if c.serial == serials[first])
+        serial = int(serials[first])
+        if serial < 0:
+            proxy.too_early(self, g, iid, self.bulk[-serial], lanes, int(offsets[first]), how)
+            return
+        copy = next(c for c in self.batch.copies.pending if c.serial == serial)
         name, index, _, _, dims = faults.shared_at(iid, int(offsets[first]))
         thread, block = faults.lane(g, first)
         faults.add(

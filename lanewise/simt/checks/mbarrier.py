@@ -24,6 +24,12 @@ def name_of(batch: Batch, iid: int, offset: int) -> str:
     return name if size == 1 and index == 0 else element(name, index, dims)
 
 
+def name_at(batch: Batch, offset: int) -> str:
+    """The name of a barrier that has been initialised."""
+    b = batch.mbarriers.at.get(offset)
+    return name_of(batch, b.init[0], offset) if b is not None else "mbarrier"
+
+
 def _add(batch: Batch, part: Group, iid: int, offset: int, text: str, lane: int = 0, kind: str = KIND) -> None:
     faults = batch.machine.faults
     thread, block = faults.lane(part, lane)
@@ -81,6 +87,18 @@ def used(batch: Batch, part: Group, iid: int, offset: int, b: Barrier | None, do
         text = f"mbarrier: {who(thread, block)} {does} {name_of(batch, iid, offset)}{at_line(line)}, but nothing orders that after thread "
         text += f"{tuple_text(faults.thread(row))} initialised it{at_line(faults.line(site))}. Put __syncthreads() behind the initialisation."
         _add(batch, part, iid, offset, text, lane)
+
+
+def visible(batch: Batch, part: Group, iid: int, b: Barrier) -> None:
+    """A copy names a barrier: a fence must have told the asynchronous proxy of its initialisation."""
+    if b.visible or batch.happened is None:
+        return
+    b.visible = True  # said once
+    faults = batch.machine.faults
+    name = name_of(batch, iid, b.offset)
+    text = f"mbarrier: the copy{at_line(faults.line(iid))} names {name}, but no fence stands between its mbarrier.init{at_line(faults.line(b.init[0]))} and the copy. "
+    text += "Put fence.mbarrier_init.release.cluster behind the initialisation, in the thread that does it, and __syncthreads() after that."
+    _add(batch, part, iid, b.offset, text)
 
 
 def _nearest(batch: Batch, offset: int) -> int | None:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .. import explain
+from ..memory import Where
 from ..values import i64, ndarray
 from . import same_value
 
 if TYPE_CHECKING:
     from ..group import Group
     from ..machine import Machine
-    from ..memory import Allocation, Where
+    from ..memory import Allocation
 
 WHO, TIME_SHIFT, SITE_SHIFT, ATOMIC = (1 << 31) - 1, 31, 51, 1 << 62
 TIME_MASK, SITE_MASK = (1 << 20) - 1, (1 << 11) - 1
@@ -73,6 +74,41 @@ class GlobalRaces:
                 if np.any(writer):
                     self._conflicts(g, iid, a, where, j, np.broadcast_to(writer, tags.shape), tags, "read", atomic)
             self._remember_read(region, a, where, j, tags)
+
+    def bulk(self, g: Group, iid: int, a: Allocation, offsets: ndarray, write: bool, atomic: bool) -> None:
+        """One thread's bulk copy reads, or writes, these bytes of an allocation."""
+        region = a.region
+        if region is None:
+            return
+        size = region.size // self.grain + 4
+        if region.writer is None:
+            region.writer = np.zeros(size, i64)
+            region.plain = np.zeros(size, i64) if self.has_atomics else None
+        if region.reader is None or region.reader2 is None:
+            region.reader, region.reader2 = np.zeros(size, i64), np.zeros(size, i64)
+        words = np.unique(a.region_offset + offsets >> self.shift)
+        tag = int(self.tags(g, iid, atomic)[0, 0])
+        T, batch = self.machine.T, g.batch
+        block = int(batch.ids[0 if g.cols is None else int(g.cols[0])])
+        for record, access in ((region.writer, "write"), (region.reader, "read"), (region.reader2, "read"))[: 3 if write else 1]:
+            old = record[words]
+            bad = (old != 0) & ((old ^ tag) & WHO != 0)
+            if atomic:
+                bad &= old & ATOMIC == 0
+            bad &= ~((((old & WHO) - 1) // T == block) & ((old >> TIME_SHIFT & TIME_MASK) < batch.last_sync))
+            for k in np.flatnonzero(bad)[np.unique(old[bad], return_index=True)[1]].tolist():
+                if not self._ordered(g, unpack(int(old[k])), unpack(tag)):
+                    at = (int(words[k]) << self.shift) - a.region_offset
+                    where = Where("array", 0, np.array([[at]]), None, None, (1, 1), False)
+                    self._report(g, iid, a, where, 0, np.array([0]), old[k : k + 1], np.array([tag]), "write" if write else "read", access, False)
+                    return
+        if write:
+            region.writer[words] = tag
+            if region.plain is not None and not atomic:
+                region.plain[words] = tag
+        else:
+            region.reader2[words] = np.where(region.reader[words] != 0, region.reader[words], region.reader2[words])
+            region.reader[words] = tag
 
     def _remember_read(self, region, a: Allocation, where: Where, j: int, tags: ndarray) -> None:
         reader, reader2 = _slice(region.reader, a, self.shift), _slice(region.reader2, a, self.shift)

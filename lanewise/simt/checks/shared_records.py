@@ -125,6 +125,51 @@ class SharedRecords:
                     clean &= self._compare(a, offsets, columns, j, kept, tags, "write", same)
         return clean
 
+    def overwrite(self, words: ndarray, row: int, iid: int) -> None:
+        """Thread `row` issues an asynchronous copy into these words: all earlier accesses must be ordered before it. Their records end here."""
+        if not len(self.writer):
+            return
+        batch = self.batch
+        for record, access in ((self.writer, "write"), (self.plain, "write"), (self.reader, "read"), (self.reader2, "read")):
+            old = record[words]
+            if not old.any():
+                continue
+            flat = old if old.ndim == 1 else old.max(axis=1)
+            bad = self._conflicts(flat, i64(row + 1))
+            if bad.any() and batch.happened is not None:
+                here = np.flatnonzero(bad)
+                who, when = (flat[here] & WHO) - 1, flat[here] >> TIME_SHIFT & TIME_MASK
+                bad[here] = ~batch.happened.knows(np.full(len(here), row), who, when)
+            if bad.any():
+                self._report_copy(words, np.flatnonzero(bad), flat, row, iid, access)
+            record[words] = 0
+
+    def read_now(self, words: ndarray, row: int, iid: int) -> None:
+        """Thread `row` has just read these words, once each."""
+        if not len(self.writer):
+            self._allocate()
+        tag = i64((row + 1) + (min(self.batch.time, TIME_MASK) << TIME_SHIFT | min(iid, SITE_MASK) << SITE_SHIFT))
+        old = self.reader[words]
+        other = (old != 0) & ((old ^ tag) & WHO != 0)
+        if other.any():
+            self.reader2[words] = np.where(other, old, self.reader2[words])
+        self.reader[words] = tag
+
+    def _report_copy(self, words: ndarray, lanes: ndarray, old: ndarray, row: int, iid: int, access: str) -> None:
+        machine = self.batch.machine
+        faults = machine.faults
+        k = int(lanes[0])
+        before = unpack(int(old[k]))
+        name, index, _, _, dims = faults.shared_at(iid, int(words[k]) * self.grain)
+        other_line = faults.line(before.site) if before.site < len(machine.program.sites) else None
+        block = faults.block(int(self.batch.ids[0]))
+        faults.add(
+            explain.copy_race(
+                array=name, index=index, dims=dims, line=faults.line(iid), thread=faults.thread(row), block=block, other_line=other_line,
+                other_access=access, other_thread=faults.thread(before.thread), count=len(lanes),
+            )
+        )  # fmt: skip
+
     def _conflicts(self, old: ndarray, tags: ndarray) -> ndarray:
         """Where another thread did something since the last block barrier."""
         return (old != 0) & ((old ^ tags) & WHO != 0) & ((old >> TIME_SHIFT & TIME_MASK) >= self.batch.last_sync)

@@ -17,7 +17,6 @@ from ..group import Group
 from ..ptx import Imm, Instruction
 from ..shapes import flatten, take_columns, take_rows
 from ..values import full, i64, ndarray, u32
-from .hopper import LATER
 from .memory import address_text, pick, put_back, sub
 
 COUNTED_AS = "ld.global"  # which counters the reading side goes to
@@ -124,6 +123,26 @@ class Copies:
                 self._finish(flat.part(np.flatnonzero(done)))
         self.pending = still
 
+    def land_with(self, g, b) -> None:
+        """All copies of these lanes, committed or not, will be seen with mbarrier `b`."""
+        still: list[Copy] = []
+        for copy in self.pending:
+            flat = copy.flattened(self.batch.B)
+            keys = set((np.repeat(g.rows, self.batch.B) * self.batch.B + np.tile(np.arange(self.batch.B), g.n)).tolist()
+                       if g.cols is None else (g.rows * self.batch.B + g.cols).tolist())  # fmt: skip
+            mine = np.array([k in keys for k in (flat.rows * self.batch.B + flat.cols).tolist()])
+            for lanes, done in ((np.flatnonzero(~mine), False), (np.flatnonzero(mine), True)):
+                if not len(lanes):
+                    continue
+                part = copy if len(lanes) == len(mine) else flat.part(lanes)
+                if not done:
+                    still.append(part)
+                    continue
+                self._finish(part)
+                if self.batch.machine.check:
+                    self.batch.shared_check.lands_with(part, b)
+        self.pending = still
+
     def _done(self, g, copy: Copy, left: int) -> ndarray | bool | None:
         """Which lanes of the copy this wait completes: None for none of them, True for all, else a mask over the flattened lanes."""
         B = self.batch.B
@@ -223,6 +242,23 @@ def wait_all(g) -> None:
     copies(g.batch).wait(g, 0)
 
 
+def arrive(g, iid: int, address, counted: bool) -> None:
+    """`counted` (.noinc): the arrival is one of those that the phase waits for; otherwise it adds one to them first, so that the sum stays."""
+    from ..mbarriers import barriers, parts
+    from . import mbarrier
+
+    batch = g.batch
+    for offset, part, _ in parts(g, address):
+        b = mbarrier.known(g, part, iid, offset, "arrives at")
+        if b is not None:
+            copies(batch).land_with(part, b)
+            if counted:
+                mbarrier.arrive(part, iid, offset)
+            elif batch.happened is not None:
+                b.coming = np.maximum(b.coming, batch.happened.released(np.unique(part.rows)))
+            barriers(batch).settle(b)
+
+
 def ignoring(size: int, ignored):
     """The bytes to read where a predicate says whether the source is to be ignored."""
     if ignored.__class__ is not ndarray:
@@ -235,9 +271,18 @@ NAMES = {"CPASYNC": issue, "CPCOMMIT": commit, "CPWAIT": wait, "CPWAITALL": wait
 
 def emit_cp(e: Emitter, i: Instruction) -> None:
     kind = i.modifiers[1:2]
-    if i.modifiers[:1] != ("async",) or kind in (("bulk",), ("mbarrier",)):
-        raise e.unsupported(LATER)
+    if "bulk" in i.modifiers:
+        from . import bulk_copy
+
+        e.code.program.names(bulk_copy.NAMES)
+        bulk_copy.emit_bulk(e, i)
+        return
+    if i.modifiers[:1] != ("async",):
+        raise e.unsupported()
     gp, ix = e.masked()
+    if kind == ("mbarrier",):
+        _arrive(e, i, gp, ix)
+        return
     if kind == ("commit_group",):
         call = f"CPCOMMIT({gp})"
     elif kind == ("wait_all",):
@@ -246,6 +291,17 @@ def emit_cp(e: Emitter, i: Instruction) -> None:
         call = f"CPWAIT({gp},{e.use(i.operands[0], 'u32')})"
     else:
         call = _copy(e, i, gp, ix)
+    e.line(call if ix == "None" else f"if {gp} is not None: {call}")
+
+
+def _arrive(e: Emitter, i: Instruction, gp: str, ix: str) -> None:
+    """cp.async.mbarrier.arrive: an arrival when all earlier copies of the thread are there."""
+    from . import mbarrier
+
+    e.code.program.names(mbarrier.NAMES | {"CPARRIVE": arrive})
+    address = mbarrier.barrier_text(e, i, i.operands[0])  # type: ignore[arg-type]
+    where = address if ix == "None" else f"PICK(g,{gp},{address},{ix})"
+    call = f"CPARRIVE({gp},{e.site('mbarrier.arrive')},{where},{'noinc' in i.modifiers})"
     e.line(call if ix == "None" else f"if {gp} is not None: {call}")
 
 

@@ -1,0 +1,98 @@
+"""Bounds, alignment, unset elements and races of bulk copies: whole runs of bytes at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..finding import Finding
+from ..memory import Allocation, Where
+from ..values import ndarray
+from ..words import at_line, plural, who
+
+if TYPE_CHECKING:
+    from ..group import Group
+
+
+def _add(g: Group, kind: str, iid: int, text: str, array: str | None) -> None:
+    faults = g.batch.machine.faults
+    thread, block = faults.lane(g, 0)
+    faults.add(Finding(kind, "error", text, line=faults.line(iid), array=array, thread=thread, block=block))
+
+
+def shared_place(g: Group, iid: int, offset: int, size: int, unit: int, access: str) -> bool:
+    """Whether a run of shared memory is in bounds and aligned; a finding if not."""
+    m = g.batch.machine
+    low, high = m.shared_extent(iid, offset)
+    if not low <= offset <= offset + size <= high:
+        if m.knows_shared(iid) or not m.inside_shared(np.array([offset]), size).all():
+            m.faults.shared_out_of_bounds(g, iid, np.array([0]), np.array([offset]), access, size)
+            return False
+    if offset % unit or size % 16:
+        bulk_misaligned(g, iid, m.faults.shared_at(iid, offset)[0], offset if offset % unit else 0, size, access, unit)
+        return False
+    return True
+
+
+def bulk_misaligned(g: Group, iid: int, array: str | None, offset: int, size: int, access: str, unit: int = 16) -> None:
+    """A bulk copy whose address or size is no multiple of what it must be. `offset`: of the array for global memory, the address for shared memory."""
+    thread, block = g.batch.machine.faults.lane(g, 0)
+    head = f"misaligned: the bulk copy of {who(thread, block)}{at_line(g.batch.machine.faults.line(iid))} "
+    if size % 16:
+        text = head + f"moves {plural(size, 'byte')}, which is no multiple of 16. Copy the last {size % 16} bytes with plain loads and stores."
+    elif unit > 16:
+        text = head + f"{'writes to' if access == 'write' else 'reads from'} {array} at shared address {offset:#x}, and a tensor copy needs a multiple of {unit}. "
+        text += f"Declare {array} with __align__({max(unit, 128)}), and keep the parts of it multiples of {unit} bytes."
+    else:
+        text = head + f"{'writes to' if access == 'write' else 'reads from'} {array}, {plural(offset, 'byte')} behind a multiple of 16. "
+        text += "Start at an element whose address is a multiple of 16 bytes."
+    _add(g, "misaligned", iid, text, array)
+
+
+def _runs(starts: ndarray, size: int) -> ndarray:
+    return (starts[:, None] + np.arange(size)).ravel()
+
+
+def count(g: Group, a: Allocation, starts: ndarray, size: int, touched: str) -> None:
+    """Sectors that the runs touch, for the counters."""
+    if not len(starts) or not size:
+        return
+    mark = getattr(a, touched)
+    if mark is None:
+        mark = np.zeros((len(a.data) + 63) // 32 + 1, bool)
+        setattr(a, touched, mark)
+    first = a.base >> 5
+    begin, end = (a.base + starts >> 5) - first, (a.base + starts + size - 1 >> 5) - first
+    g.batch.machine.tma_sectors += int((end - begin + 1).sum())
+    widest = int((end - begin).max()) + 1
+    index = np.minimum(begin[:, None] + np.arange(widest), end[:, None])
+    mark[index.ravel()] = True
+
+
+def read_global(g: Group, iid: int, a: Allocation, starts: ndarray, size: int) -> None:
+    """One thread's copy reads runs of `size` bytes at the offsets `starts`."""
+    count(g, a, starts, size, "read_sectors")
+    m = g.batch.machine
+    if not m.check or a.space != "global" or not len(starts):
+        return
+    if a.unset is not None:
+        index = _runs(starts, size)
+        bad = np.flatnonzero(a.unset[index])
+        if len(bad):
+            at = int(index[bad[0]]) // a.element * a.element
+            where = Where("array", 0, np.array([[at]]), None, None, (1, 1), False)
+            m.init.read(g, iid, a, where, min(a.element, 8), 1)
+    if a.writable:
+        m.races.bulk(g, iid, a, _runs(starts, size) if len(starts) > 1 else np.arange(starts[0], starts[0] + size), False, False)
+
+
+def write_global(g: Group, iid: int, a: Allocation, starts: ndarray, size: int, atomic: bool) -> None:
+    count(g, a, starts, size, "write_sectors")
+    m = g.batch.machine
+    if not m.check or not len(starts):
+        return
+    index = _runs(starts, size)
+    m.races.bulk(g, iid, a, index, True, atomic)
+    if a.unset is not None:
+        a.unset[index] = 0

@@ -1,0 +1,288 @@
+"""Accesses of the asynchronous proxy to shared memory: bulk and tensor copies write and read it, wgmma reads it.
+
+Words are numbered in units of 4 bytes, the same in every block of the batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..finding import Finding
+from ..values import ndarray
+from ..words import THIRD_PERSON, at_line, element, index_value, times, tuple_text, who
+from .races import SITE_MASK, SITE_SHIFT, TIME_MASK, TIME_SHIFT, WHO
+
+if TYPE_CHECKING:
+    from ..batch import Batch
+    from ..group import Group
+    from .async_copy import Bulk, Watched
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A read that is under way: the instruction, the threads that issued it, the words."""
+
+    iid: int
+    rows: ndarray
+    words: ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A fence.proxy.async of one thread: when, the last block barrier before it, and what the thread knew."""
+
+    time: int
+    last_sync: int
+    known: ndarray
+
+
+def watched(batch: Batch) -> Watched:
+    """The batch's check of shared memory, watching asynchronous operations from now on."""
+    from .async_copy import Watched
+
+    if batch.shared_check.__class__ is not Watched:
+        batch.shared_check = Watched(batch.shared_check, batch)
+    return batch.shared_check
+
+
+# ------------------------------------------------------------------------------------------------ fences
+
+
+def fence(g: Group, generic: bool = True) -> None:
+    """fence.proxy.async (`generic`), or fence.mbarrier_init: barriers known here are now visible to copies too."""
+    batch = g.batch
+    if batch.happened is None:
+        return
+    batch.time += 1
+    rows = np.unique(g.rows)
+    if generic:
+        check = watched(batch)
+        for row in rows.tolist():
+            check.fences[row] = Fence(batch.time, batch.last_sync, batch.happened.times(row))
+    if batch.mbarriers is not None:
+        for b in batch.mbarriers.at.values():
+            _, row, time = b.init
+            if not b.visible:
+                b.visible = time < batch.last_sync or bool(batch.happened.knows(rows, np.full(len(rows), row), np.full(len(rows), time)).any())
+
+
+# ------------------------------------------------------------------------------------------------ the interface of copies and of wgmma
+
+
+def begin_read(g: Group, iid: int, words: ndarray) -> int:
+    """The lanes of g issue an instruction that reads these words (each named once) until `end_read`. Returns a ticket."""
+    batch = g.batch
+    if not batch.machine.check:
+        return 0
+    check = watched(batch)
+    rows = np.unique(g.rows)
+    index = check.words_of(words)
+    check.check.partial_sync()
+    _set(check, g, iid, index)
+    _landed(check, g, iid, index, rows)
+    _fenced(check, g, iid, index, rows)
+    check.check.used[index] = True
+    if check.reading is None:
+        check.reading = np.zeros(len(check.flight), np.int16)
+    check.reading[index] += 1
+    ticket = max(check.reads, default=0) + 1
+    check.reads[ticket] = Read(iid, rows, index)
+    return ticket
+
+
+def end_read(batch: Batch, ticket: int) -> None:
+    """The threads that issued the read have waited for it: they have read, now."""
+    check = batch.shared_check
+    read = check.reads.pop(ticket, None) if ticket else None
+    if read is None:
+        return
+    check.reading[read.words] -= 1
+    check.check.records.read_now(read.words, int(read.rows[-1]), read.iid)
+
+
+def begin_write(g: Group, row: int, iid: int, words: ndarray, b, swizzle: int = -1) -> None:
+    """Thread `row` issues a copy into these words, which mbarrier `b` tells the end of."""
+    from .async_copy import Bulk
+
+    batch = g.batch
+    check = watched(batch)
+    index = check.words_of(words)
+    check.check.partial_sync()
+    here = check.flight[index]
+    rows = np.array([row])
+    if here.any() and not check._all_seen(here, rows):
+        flat = here if here.ndim == 1 else here.min(axis=1)
+        lanes = np.flatnonzero(check.unseen(flat, np.full(len(flat), row)))
+        if len(lanes) and flat[lanes[0]] < 0:
+            _copied_over(check, g, row, iid, check.bulk[-int(flat[lanes[0]])], int(index[lanes[0]]))
+    if check.reading is not None and check.reading[index].any():
+        overwritten(check, g, iid, index, "write", row)
+    check.check.records.overwrite(index, row, iid)
+    check.bulk.append(Bulk(iid, row, b.slot, int(b.phase.min()), b.offset, swizzle))
+    check.flight[index] = 1 - len(check.bulk)
+    check.check.known[index] = True
+    check.check.used[index] = False
+    check.check.stored_at[index] = iid
+    if check.generic is not None:
+        check.generic[index] = 0
+
+
+def swizzle_of(batch: Batch, words: ndarray) -> ndarray:
+    """For each word the swizzle span of the tensor copy that wrote it (0: none), −1 where none did."""
+    check = batch.shared_check
+    if not hasattr(check, "bulk"):
+        return np.full(len(words), -1, np.int16)
+    serial = check.flight[words * (4 // check.check.grain)]
+    serial = serial if serial.ndim == 1 else serial[:, 0]
+    table = np.array([b.swizzle for b in check.bulk], np.int16)
+    return np.where(serial < 0, table[np.minimum(-serial, len(table) - 1)], np.int16(-1))
+
+
+# ------------------------------------------------------------------------------------------------ parts of a read
+
+
+def _set(check: Watched, g: Group, iid: int, index: ndarray) -> None:
+    known = check.check.known[index]
+    known = known if known.ndim == 1 else known.all(axis=1)
+    if known.all():
+        return
+    bad = np.flatnonzero(~known)
+    grain = check.check.grain
+    faults = check.check.machine.faults
+    thread, block = faults.lane(g, 0)
+    check.check._unset(g, iid, thread, block, int(index[bad[0]]) * grain, index[bad] * grain, "read")
+
+
+def _landed(check: Watched, g: Group, iid: int, index: ndarray, rows: ndarray) -> None:
+    """Copies into these words must have been seen by the threads that issue the read."""
+    here = check.flight[index]
+    if not here.any() or check._all_seen(here, rows):
+        return
+    flat = here if here.ndim == 1 else np.where((here > 0).any(axis=1), here.max(axis=1), here.min(axis=1))
+    for row in rows.tolist():
+        lanes = np.flatnonzero(check.unseen(flat, np.full(len(flat), row)))
+        if len(lanes):
+            lane = int(np.flatnonzero(g.rows == row)[0]) * (g.batch.B if g.cols is None else 1)
+            offset = int(index[lanes[0]]) * check.check.grain
+            serial = int(flat[lanes[0]])
+            if serial < 0:
+                too_early(check, g, iid, check.bulk[-serial], np.full(len(lanes), lane), offset, "read")
+            return
+
+
+def _fenced(check: Watched, g: Group, iid: int, index: ndarray, rows: ndarray) -> None:
+    """What threads wrote must be ordered before the read, and a proxy fence must stand between."""
+    batch = check.batch
+    if check.generic is None or batch.happened is None:
+        return
+    tags = check.generic[index]
+    written = np.flatnonzero(tags)
+    if not len(written):
+        return
+    first = np.unique(tags[written], return_index=True)[1]  # one word for each writer, time and line
+    reader = int(rows[0])
+    mine = check.fences.get(reader)
+    for k in written[first].tolist():
+        tag = int(tags[k])
+        writer, time, site = (tag & WHO) - 1, tag >> TIME_SHIFT & TIME_MASK, tag >> SITE_SHIFT & SITE_MASK
+        known = writer == reader or time < batch.last_sync or batch.happened.times(reader)[writer] > time
+        theirs = check.fences.get(writer)
+        fenced = theirs is not None and theirs.time > time
+        if not fenced and mine is not None:  # the reader's own fence, after it knew of the write
+            fenced = mine.time > time and (writer == reader or time < mine.last_sync or bool(mine.known[writer] > time))
+        if known and fenced:
+            continue
+        _unfenced(check, g, iid, int(index[k]) * check.check.grain, writer, site, known)
+        return
+
+
+# ------------------------------------------------------------------------------------------------ words
+
+
+def _place(check: Watched, iid: int, offset: int):
+    name, index, _, _, dims = check.check.machine.faults.shared_at(iid, offset)
+    return name, index, dims, element(name, index, dims)
+
+
+def _add(check: Watched, kind: str, iid: int, text: str, name: str, index: int, dims, thread, block, count: int = 1, other=None) -> None:
+    faults = check.check.machine.faults
+    finding = Finding(kind, "error", text, line=faults.line(iid), array=name, index=index_value(index, dims), thread=thread, block=block, count=count, other=other)
+    faults.add(finding)
+
+
+def too_early(check: Watched, g: Group, iid: int, bulk: Bulk, lanes: ndarray, offset: int, how: str) -> None:
+    """A thread touches what a bulk copy brings before it has seen the copy's phase."""
+    from . import mbarrier
+
+    batch = check.batch
+    faults = check.check.machine.faults
+    line, copy_line = faults.line(iid), faults.line(bulk.iid)
+    thread, block = faults.lane(g, int(lanes[0]))
+    name, index, dims, what = _place(check, iid, offset)
+    seen = faults.seen("async-copy", name, line)
+    if seen is not None:
+        seen.count += len(lanes)
+        return
+    barrier = mbarrier.name_at(batch, bulk.offset)
+    b = batch.mbarriers.at.get(bulk.offset)
+    text = f"async copy: {who(thread, block)} {THIRD_PERSON[how]} {what} (shared){at_line(line)} before it has seen the copy{at_line(copy_line)} into it complete: "
+    text += f"that is phase {bulk.phase} of the mbarrier {barrier}"
+    row = int((np.repeat(g.rows, batch.B) if g.cols is None else g.rows)[lanes[0]])
+    mine = int(batch.happened.seen(np.array([row]), bulk.slot)[0]) if batch.happened is not None else 0
+    text += f", and this thread has seen {'none' if not mine else f'{mine}'} of its phases." + times(len(lanes))
+    if b is not None and int(b.phase.max()) > bulk.phase:
+        text += f" Let every thread that reads wait for {barrier}, parity {bulk.phase & 1}, or meet one that did at a __syncthreads()."
+    else:
+        text += f" Wait for {barrier} with parity {bulk.phase & 1} first, and count the phases of each barrier from 0."
+    _add(check, "async-copy", iid, text, name, index, dims, thread, block, len(lanes))
+
+
+def _copied_over(check: Watched, g: Group, row: int, iid: int, bulk: Bulk, word: int) -> None:
+    from . import mbarrier
+
+    faults = check.check.machine.faults
+    thread, block = faults.thread(row), faults.block(int(check.batch.ids[0]))
+    name, index, dims, what = _place(check, iid, word * check.check.grain)
+    barrier = mbarrier.name_at(check.batch, bulk.offset)
+    text = f"async copy: {who(thread, block)} issues a copy into {what} (shared){at_line(faults.line(iid))} while the copy{at_line(faults.line(bulk.iid))} "
+    text += f"into it may still be under way: nothing tells this thread that phase {bulk.phase} of the mbarrier {barrier} is complete. "
+    text += "Wait for the stage to be empty first: its readers wait for the data, then arrive on a second mbarrier, for which this thread waits."
+    _add(check, "async-copy", iid, text, name, index, dims, thread, block)
+
+
+def overwritten(check: Watched, g: Group, iid: int, index: ndarray, how: str, row: int | None = None) -> None:
+    """Somebody writes what the asynchronous proxy still reads."""
+    faults = check.check.machine.faults
+    assert check.reading is not None
+    bad = index[check.reading[index] > 0]
+    read = next((r for r in check.reads.values() if np.isin(bad, r.words).any()), None)
+    if read is None:
+        return
+    word = int(bad[np.isin(bad, read.words)][0])
+    thread, block = (faults.thread(row), faults.block(int(check.batch.ids[0]))) if row is not None else faults.lane(g, 0)
+    name, at, dims, what = _place(check, iid, word * check.check.grain)
+    site = check.check.machine.program.sites[read.iid]
+    wgmma = site.instruction.opcode == "wgmma"
+    text = f"async copy: {who(thread, block)} {'copies into' if row is not None else THIRD_PERSON[how]} {what} (shared){at_line(faults.line(iid))} while the "
+    text += f"{'wgmma' if wgmma else 'bulk store'}{at_line(site.line)} may still read it. "
+    text += "Put wgmma.wait_group before the write." if wgmma else "Put cp.async.bulk.wait_group.read before the write, in the thread that issued the store."
+    _add(check, "async-copy", iid, text, name, at, dims, thread, block)
+
+
+def _unfenced(check: Watched, g: Group, iid: int, offset: int, writer: int, site: int, known: bool) -> None:
+    faults = check.check.machine.faults
+    sites = check.check.machine.program.sites
+    line = sites[site].line if site < len(sites) else None
+    thread, block = faults.lane(g, 0)
+    name, index, dims, what = _place(check, iid, offset)
+    does = "wgmma" if sites[iid].instruction.opcode == "wgmma" else "the bulk copy"
+    text = f"async copy: {does}{at_line(faults.line(iid))} reads {what} (shared), which thread {tuple_text(faults.thread(writer))} of block {tuple_text(block)} "
+    text += f"writes{at_line(line)}, and "
+    if known:
+        text += "no proxy fence stands between: missing fence.proxy.async.shared::cta. Put it behind the writes, in every thread that writes, before the barrier."
+    else:
+        text += "nothing orders the two. Put fence.proxy.async.shared::cta and then __syncthreads() behind the writes."
+    _add(check, "async-copy", iid, text, name, index, dims, thread, block)

@@ -1,0 +1,315 @@
+"""cp.async.bulk and cp.reduce.async.bulk without tensors: runs of bytes between global and shared memory, and their groups
+(PTX ISA 9.7.9.25.4 and .5, "Asynchronous copy: bulk copy").
+
+A copy's data is read when it is issued. What goes to shared memory shows there when a thread first sees the phase of its mbarrier complete, as late as
+a GPU may do it; what goes to global memory shows at once. Its bytes count for the mbarrier at once: who needs them waits in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..access import lanes_group
+from ..checks import bulk as check
+from ..checks import mbarrier as barrier_check
+from ..checks import proxy
+from ..codegen import Emitter
+from ..group import Group
+from ..mbarriers import Barrier, barriers
+from ..memory import RANGE, SHARED_WINDOW, Allocation
+from ..ptx import Address, Instruction
+from ..values import full, i64, ndarray, u8, u32
+from .mbarrier import known, offset_of
+from .memory import address_text
+from .reductions import reduced
+
+UNIT = 16  # bytes: sizes and addresses are multiples of it
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One thread of some blocks, whose copy has the same place in shared memory in all of them. `free` are values that differ, one a block."""
+
+    g: Group
+    row: int
+    columns: ndarray  # block columns
+    everywhere: bool  # all columns of the batch
+    fixed: tuple[int, ...]
+    free: tuple[ndarray, ...]
+
+
+def lanes(g, fixed: tuple, free: tuple) -> Iterator[Lane]:
+    """The lanes of a group, one thread after the other."""
+    batch = g.batch
+    table = [np.broadcast_to(np.asarray(full(x)).astype(i64), g.shape) for x in (*fixed, *free)]
+    B, n = batch.B, len(fixed)
+    if g.cols is None:
+        for k, row in enumerate(g.rows.tolist()):
+            values = [t[k] for t in table]
+            keys = np.stack(values[:n]) if n else np.zeros((1, B), i64)
+            if (keys == keys[:, :1]).all():
+                one = Group(batch, g.rows[k : k + 1], None, g.pc, [], g.code)
+                yield Lane(one, row, np.arange(B), True, tuple(int(x[0]) for x in values[:n]), tuple(values[n:]))
+                continue
+            for column in range(B):
+                one = lanes_group(g, np.array([k * B + column]))
+                yield Lane(one, row, np.array([column]), False, tuple(int(x[column]) for x in values[:n]), tuple(x[column : column + 1] for x in values[n:]))
+        return
+    for k, (row, column) in enumerate(zip(g.rows.tolist(), g.cols.tolist(), strict=True)):
+        one = lanes_group(g, np.array([k]))
+        yield Lane(one, row, np.array([column]), B == 1, tuple(int(t[k, 0]) for t in table[:n]), tuple(t[k] for t in table[n:]))
+
+
+@dataclass(eq=False, slots=True)
+class Landing:
+    """Data on its way to shared memory: 32-bit words × blocks (one column: the same in every block)."""
+
+    words: ndarray
+    data: ndarray
+    blocks: ndarray | None  # None: all of the batch
+
+    def columns(self, keep: ndarray) -> Landing:
+        if self.blocks is None:
+            return Landing(self.words, self.data if self.data.shape[1] == 1 else self.data[:, keep], None)
+        here = np.flatnonzero(np.isin(self.blocks, keep))
+        data = self.data if self.data.shape[1] == 1 else self.data[:, here]
+        return Landing(self.words, data, np.searchsorted(keep, self.blocks[here]))
+
+    def land(self, batch) -> None:
+        if self.blocks is None:
+            batch.shared.words[self.words] = self.data
+        elif len(self.blocks):
+            batch.shared.words[self.words[:, None], self.blocks] = self.data
+        batch.machine.stores += 1
+
+
+# ------------------------------------------------------------------------------------------------ to shared memory
+
+
+def arriving(lane: Lane, iid: int, barrier: int) -> Barrier | None:
+    """The mbarrier that a copy names; None, with a finding, where there is none."""
+    b = known(lane.g, lane.g, iid, barrier, "names")
+    if b is not None and lane.g.batch.machine.check:
+        barrier_check.visible(lane.g.batch, lane.g, iid, b)
+    return b
+
+
+def deliver(lane: Lane, iid: int, b: Barrier | None, words: ndarray, data: ndarray, nbytes: int, swizzle: int = -1) -> None:
+    """Data for shared memory, and its bytes for the mbarrier. `data`: words × the lane's blocks, or one column for all of them."""
+    batch = lane.g.batch
+    landing = Landing(words, data, None if lane.everywhere else lane.columns)
+    if b is None:
+        landing.land(batch)
+        return
+    if batch.machine.check:
+        proxy.begin_write(lane.g, lane.row, iid, words, b, swizzle)
+    phase = b.phase.copy()
+    if not lane.everywhere:
+        phase[:] = -1
+        phase[lane.columns] = b.phase[lane.columns]
+    b.data.append((phase, landing))
+    barriers(batch).bytes(b, -nbytes, slice(None) if lane.everywhere else lane.columns)
+
+
+def load(g, iids: tuple[int, int, int], to, source, size, barrier) -> None:
+    """Global → shared memory."""
+    m = g.batch.machine
+    write, read, at = iids
+    for lane in lanes(g, (to, size, barrier), (source,)):
+        to_, size_, barrier_ = lane.fixed
+        b = arriving(lane, at, barrier_)
+        m.tma_requests += len(lane.columns)
+        place = check.shared_place(lane.g, write, to_, size_, UNIT, "write")
+        cut = np.full((size_ // 4, len(lane.columns)), 0, u32)
+        for k, address in enumerate(lane.free[0].tolist()):
+            run = _global_run(lane, k, read, address, size_, "read")
+            if run is None:
+                continue
+            a, offset = run
+            cut[:, k] = np.frombuffer(a.data[offset : offset + size_].tobytes(), u32)
+            check.read_global(_one(lane, k), read, a, np.array([offset]), size_)
+            m.tma_load_bytes += size_
+        if place:
+            deliver(lane, write, b, np.arange(to_ >> 2, to_ + size_ >> 2), cut, size_)
+        elif b is not None:
+            barriers(g.batch).bytes(b, -size_, lane.columns)
+
+
+def _one(lane: Lane, k: int) -> Group:
+    """The lane in one of its blocks."""
+    return lanes_group(lane.g, np.array([k])) if len(lane.columns) > 1 else lane.g
+
+
+def _global_run(lane: Lane, k: int, iid: int, address: int, size: int, access: str) -> tuple[Allocation, int] | None:
+    """Where a run of global memory lies; None, with a finding, where it doesn't."""
+    m = lane.g.batch.machine
+    a = m.memory.ranges.get(address >> RANGE)
+    g, at = _one(lane, k), np.array([address])
+    if a is None or a.space == "param":
+        m.faults.no_allocation(g, iid, np.array([0]), at, access, size)
+        return None
+    if address % UNIT or size % UNIT:
+        check.bulk_misaligned(g, iid, a.name, address - a.base, size, access)
+        return None
+    if address < a.base or address + size > a.end:
+        m.faults.out_of_bounds(g, iid, a, np.array([0]), at, access, size)
+        return None
+    return a, address - a.base
+
+
+def between(g, iids: tuple[int, int, int], to, source, size, barrier, operation: str = "", type: str = "") -> None:
+    """Shared → shared memory of the cluster; with an operation, combined with what is there."""
+    batch = g.batch
+    write, read, at = iids
+    for lane in lanes(g, (to, source, size, barrier), ()):
+        to_, source_, size_, barrier_ = lane.fixed
+        b = arriving(lane, at, barrier_)
+        places = check.shared_place(lane.g, write, to_, size_, UNIT, "write"), check.shared_place(lane.g, read, source_, size_, UNIT, "read")
+        batch.machine.tma_requests += len(lane.columns)
+        if not all(places):
+            continue
+        words = np.arange(source_ >> 2, source_ + size_ >> 2)
+        if batch.machine.check:
+            proxy.end_read(batch, proxy.begin_read(lane.g, read, words))
+        data = batch.shared.words[words][:, lane.columns]
+        there = np.arange(to_ >> 2, to_ + size_ >> 2)
+        if operation:
+            data = reduced(operation, type, np.ascontiguousarray(batch.shared.words[there][:, lane.columns]), np.ascontiguousarray(data))
+        deliver(lane, write, b, there, data, size_)
+
+
+# ------------------------------------------------------------------------------------------------ to global memory
+
+
+def store(g, iids: tuple[int, int], to, source, size, operation: str = "", type: str = "", mask=None) -> None:
+    """Shared → global memory; with an operation, combined with what is there. `mask`: which bytes of each 16 are written (None: all)."""
+    batch = g.batch
+    m = batch.machine
+    write, read = iids
+    for lane in lanes(g, (source, size), (to,) if mask is None else (to, mask)):
+        source_, size_ = lane.fixed
+        m.tma_requests += len(lane.columns)
+        if not check.shared_place(lane.g, read, source_, size_, UNIT, "read"):
+            continue
+        words = np.arange(source_ >> 2, source_ + size_ >> 2)
+        groups(batch).issue(lane, read, words)
+        data = batch.shared.words[words]
+        for k, address in enumerate(lane.free[0].tolist()):
+            run = _global_run(lane, k, write, address, size_, "write")
+            if run is None:
+                continue
+            a, offset = run
+            bytes_ = np.ascontiguousarray(data[:, lane.columns[k]]).view(u8)
+            there = a.data[offset : offset + size_]
+            check.write_global(_one(lane, k), write, a, np.array([offset]), size_, bool(operation))
+            if operation:
+                there[:] = reduced(operation, type, there.copy().view(u32)[:, None], bytes_.view(u32)[:, None]).view(u8).ravel()
+            elif mask is None:
+                there[:] = bytes_
+            else:
+                keep = np.tile((int(lane.free[1][k]) >> np.arange(16) & 1).astype(bool), size_ // 16)
+                there[keep] = bytes_[keep]
+            m.tma_store_bytes += size_
+            m.stores += 1
+
+
+class Groups:
+    """Bulk stores under way and the groups they were committed to, by thread."""
+
+    def __init__(self, batch) -> None:
+        self.batch = batch
+        self.committed = np.zeros(batch.T, i64)
+        self.pending: list[tuple[int, int, int]] = []  # (thread, its commits before the store, ticket of the read)
+
+    def columns(self, batch) -> Groups:
+        other = Groups(batch)
+        other.committed, other.pending = self.committed.copy(), list(self.pending)
+        return other
+
+    def issue(self, lane: Lane, iid: int, words: ndarray) -> None:
+        ticket = proxy.begin_read(lane.g, iid, words)
+        if ticket:
+            self.pending.append((lane.row, int(self.committed[lane.row]), ticket))
+
+    def wait(self, g, left: int) -> None:
+        rows = set(np.unique(g.rows).tolist())
+        still = []
+        for row, group, ticket in self.pending:
+            if row in rows and group < self.committed[row] - left:
+                proxy.end_read(self.batch, ticket)
+            else:
+                still.append((row, group, ticket))
+        self.pending = still
+
+
+def groups(batch) -> Groups:
+    if batch.bulk is None:
+        batch.bulk = Groups(batch)
+    return batch.bulk
+
+
+def commit(g) -> None:
+    groups(g.batch).committed[np.unique(g.rows)] += 1
+
+
+def wait_group(g, left: int) -> None:
+    groups(g.batch).wait(g, left)
+
+
+NAMES = {"BULKLOAD": load, "BULKBETWEEN": between, "BULKSTORE": store, "BULKCOMMIT": commit, "BULKWAIT": wait_group, "MBOFFSET": offset_of}
+_REDUCTIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
+
+
+def emit_bulk(e: Emitter, i: Instruction) -> None:
+    """cp.async.bulk… and cp.reduce.async.bulk…"""
+    from . import tensor_copy
+
+    if "tensor" in i.modifiers:
+        e.code.program.names(tensor_copy.NAMES)
+        tensor_copy.emit_tensor(e, i)
+        return
+    gp, ix = e.masked()
+    if "commit_group" in i.modifiers:
+        line(e, gp, ix, f"BULKCOMMIT({gp})")
+    elif "wait_group" in i.modifiers:
+        line(e, gp, ix, f"BULKWAIT({gp},{e.use(i.operands[0], 'u32')})")
+    elif "prefetch" not in i.modifiers:
+        _copy(e, i, gp, ix)
+
+
+def line(e: Emitter, gp: str, ix: str, call: str) -> None:
+    e.line(call if ix == "None" else f"if {gp} is not None: {call}")
+
+
+def picked(gp: str, ix: str, text: str) -> str:
+    return text if ix == "None" else f"PICK(g,{gp},{text},{ix})"
+
+
+def _copy(e: Emitter, i: Instruction, gp: str, ix: str) -> None:
+    spaces = [m.split("::")[0] for m in i.modifiers if m.startswith("shared") or m == "global"]
+    if "multicast::cluster" in i.modifiers:
+        raise e.unsupported("multicast is there for tensor copies only")
+    to, source, size, *rest = i.operands
+    assert isinstance(to, Address) and isinstance(source, Address)
+    sites = [e.site(f"bulk.{spaces[0]}"), e.site(f"bulk.{spaces[1]}", 1)]
+    values = [address_text(e, to), address_text(e, source), e.use(size, "u32")]
+    operation = next((m for m in i.modifiers if m in _REDUCTIONS), "") if "reduce" in i.modifiers else ""
+    extra = f",{operation!r},{i.modifiers[-1]!r}" if operation else ""
+    if spaces[0] == "shared":
+        barrier = rest[0]
+        assert isinstance(barrier, Address)
+        sites.append(e.site("mbarrier.complete_tx", 2))
+        values.append(address_text(e, barrier))
+    texts = ",".join(picked(gp, ix, v) for v in values)
+    name = "BULKSTORE" if spaces[0] == "global" else "BULKLOAD" if spaces[1] == "global" else "BULKBETWEEN"
+    if "cp_mask" in i.modifiers:
+        extra += f",mask={picked(gp, ix, e.use(rest[-1], 'u16'))}"
+    line(e, gp, ix, f"{name}({gp},{tuple(sites)!r},{texts}{extra})")
+
+
+def shared_offset(address: int) -> int:
+    """A shared address, generic or not, as an offset."""
+    return address - SHARED_WINDOW if address >= 1 << 32 else address
