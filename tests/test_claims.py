@@ -15,7 +15,7 @@ from lanewise.names import CourseError, find_course
 
 COURSE = find_course()
 # Digits that are names, not numbers.
-NAMES = re.compile(r"\{\w+\}|ch\d\d\w*|L[12]\b|N²|N × N|float32|H200")
+NAMES = re.compile(r"\{\w+\}|ch\d\d\w*|L[12]\b|N²|N × N|float32|fp16|bf16|H200")
 
 
 def test_the_page_is_what_the_results_give() -> None:
@@ -114,6 +114,7 @@ def test_counts_measured_again_are_the_stored_ones(name: str) -> None:
         ("tiles", lambda: measure.tiles(((32, 64), (64, 32)))),
         ("keys_outer", lambda: measure.keys_outer((64,))),
         ("backward", lambda: measure.backward((64,))),
+        ("sixteen_bits", lambda: measure.sixteen_bits((1,))),
     ],
 )
 def test_some_rows_measured_again_are_stored_ones(name: str, rows) -> None:

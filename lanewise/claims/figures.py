@@ -195,10 +195,23 @@ def row_of(table: Table, **wanted: object) -> Row:
     return next(row for row in table.rows if all(row[key] == value for key, value in wanted.items()))
 
 
+def sixteen_bits(table: Table) -> Figures:
+    """Errors as powers of two, for the smallest and the largest scores: s_ and l_."""
+    found: Figures = {}
+    sizes = table.column("scores_up_to")
+    for prefix, size in (("s", min(sizes)), ("l", max(sizes))):
+        found[f"{prefix}_size"] = f"{size}"
+        for name, part in (("inputs", "Q, K, V"), ("scores", "scores"), ("weights", "weights"), ("sums", "l, acc")):
+            row = row_of(table, sixteen_bits=part, scores_up_to=size)
+            found[f"{prefix}_{name}"] = f"2^{row['log2_error_fp16']}"
+    row = row_of(table, sixteen_bits="Q, K, V", scores_up_to=min(sizes))
+    return found | {"bf16_loses": f"{row['log2_error_bf16'] - row['log2_error_fp16']:.0f}"}
+
+
 OF = {
     function.__name__: function
     for function in (
         memory_levels, bandwidth_by_stride, fp32_ladder, branches, sums, atomic_orders, occupied, naive_steps, ways, tiles, keys_outer, unstored_scores,
-        softmax_slots, listing_a_ones, tile_sums, far_below, listing_b, backward,
+        softmax_slots, listing_a_ones, tile_sums, far_below, listing_b, backward, sixteen_bits,
     )
 }  # fmt: skip

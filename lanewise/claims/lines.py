@@ -139,7 +139,10 @@ CLAIMS = (
     later("12b", "ch21", "(larger than memory, truly)", "only when K and V come from the host in pieces and the parts are merged"),
     Claim("13", "ch24", "64 × 64 tiles are typical; larger ones overflow shared memory and registers", "a sweep, with blocks in flight, decides",
           "not measured yet", "Counted so far: what a tile takes.", "Bc = {Bcs}: {shared_by_Bc} bytes of shared memory a block", ("tiles",)),
-    later("14", "ch18, ch19", "fp16, bf16 or tf32 for the products, softmax in fp32", "an error budget by length"),
+    Claim("14", "ch18, ch19", "fp16, bf16 or tf32 for the products, softmax in fp32", "an error budget by part", "confirmed with a condition",
+          "The sums of the products must be float32, too; and bf16 has less accuracy than fp16, not more.",
+          "error of the output with one part in fp16: weights {s_weights}, Q, K, V {s_inputs}, scores {s_scores}, sums {s_sums}; with scores up to {l_size} "
+          "instead of {s_size}: {l_weights}, {l_inputs}, {l_scores}, {l_sums}; bf16 inputs keep {bf16_loses} bits less", ("sixteen_bits",)),
     later("15", "ch21", "loads of the next tile run under this tile's softmax; streams overlap them",
           "streams overlap copies from the host, not tiles in a kernel"),
     later("16", "ch22", "A100, N = 128: 12.3 → 98.7 TFLOP/s (8.02 ×), 3.2 → 0.45 ms (7.11 ×)",

@@ -269,6 +269,24 @@ def far_below(gaps: Sequence[int] = (0, 10, 20, 80, 90, 110)) -> list[Row]:
     return rows
 
 
+def sixteen_bits(sizes: Sequence[int] = (1, 10), keys: int = 512, queries: int = 16) -> list[Row]:
+    """Attention in float32 but for one part of it in 16 bits: log2 of the output's relative error, for scores of size 1 and larger ones."""
+    rows, d = [], 32
+    K, V = normal(2, keys, d, seed=1)
+    for size in sizes:
+        Q, O = np.float32(size) * normal(queries, d, seed=2), np.empty((queries, d), np.float32)  # noqa: E741
+        S = d**-0.5 * Q.astype(np.float64) @ K.T
+        P = np.exp(S - S.max(axis=1, keepdims=True))
+        right = P @ V / P.sum(axis=1, keepdims=True)
+        for part, name in enumerate(("Q, K, V", "scores", "weights", "l, acc"), 1):
+            row: Row = {"sixteen_bits": name, "scores_up_to": round(float(abs(S).max()))}
+            for bf16, format in enumerate(("fp16", "bf16")):
+                run("ch18_attention_parts", queries, 32, (Q, K, V, O, np.int32(keys), np.float32(d**-0.5), np.int32(part), np.int32(bf16)))
+                row[f"log2_error_{format}"] = round(float(np.log2(np.linalg.norm(O - right) / np.linalg.norm(right))), 1)
+            rows.append(row)
+    return rows
+
+
 def told(error: float) -> str:
     """An error as text: NaN isn't JSON."""
     return "NaN" if error != error else f"{abs(error):.1e}" if error else "0"
@@ -278,7 +296,7 @@ TABLES: dict[str, Callable[[], list[Row]]] = {
     function.__name__: function
     for function in (
         listing_a_ones, far_below, branches, sums, atomic_orders, occupied, naive_steps, ways, tiles, keys_outer, unstored_scores, softmax_slots,
-        tile_sums, listing_b, backward,
+        tile_sums, listing_b, backward, sixteen_bits,
     )
 }  # fmt: skip
 IN_NUMPY = ("listing_a_ones", "far_below")  # of the article's pseudocode, no kernel
