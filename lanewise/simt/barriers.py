@@ -9,6 +9,7 @@ import numpy as np
 
 from .checks import waiting
 from .group import Group
+from .shapes import take_rows
 from .values import Split, full, ndarray, u32
 
 if TYPE_CHECKING:
@@ -167,6 +168,8 @@ def release(batch: Batch, id: int, count: int | None) -> bool:
     done = total >= need
     if not done.any():
         return False
+    if batch.machine.cluster > 1 and (not done.all() or _places(batch, parked)[1] is not None):
+        return _release_some(batch, parked, done, need)
     if not done.all():
         if any(not g.waits and g.idle != batch.machine.stores for g in batch.groups):
             return False
@@ -174,9 +177,15 @@ def release(batch: Batch, id: int, count: int | None) -> bool:
         return release(batch, id, count)
     if _parted_by_place(batch, parked):
         return release(batch, id, count)
+    _let_go(batch, parked, id, count, need)
+    return True
+
+
+def _let_go(batch: Batch, parked: list[Group], id: int, count: int | None, need: ndarray, some: ndarray | None = None) -> None:
+    """The barrier is complete for these groups: in all blocks, or in the blocks `some`."""
     first = parked[0].held
     values = [None] * len(parked) if first.slot is None else _reduced(batch, parked, first.how, [g.held.predicate for g in parked])
-    everyone = count is None or bool((need >= _alive(batch)).all())
+    everyone = count is None or bool((need >= _alive(batch))[slice(None) if some is None else some].all())
     if batch.machine.check:
         waiting.barrier_completed(batch.machine.faults, batch, parked, everyone and (count is None or count >= batch.T))
     site = (parked[0].code.number, parked[0].pc)
@@ -184,27 +193,65 @@ def release(batch: Batch, id: int, count: int | None) -> bool:
         if g.held.slot is not None:
             g.regs[g.held.slot] = value
         g.pc, g.waits, g.held = g.held.next_pc, "", None
-    batch.arrived.pop(id, None)
+    if some is None:
+        batch.arrived.pop(id, None)
+    elif id in batch.arrived:
+        batch.arrived[id] = np.where(some, 0, batch.arrived[id])
     if everyone:
-        batch.last_pc[batch.exited] = -1  # who left before this barrier isn't missed at later ones
+        gone = batch.exited if some is None else batch.exited & some
+        batch.last_pc[gone] = -1  # who left before this barrier isn't missed at later ones
     met = np.zeros(batch.B, bool)
     for g in parked:
         met[slice(None) if g.cols is None else g.cols] = True
-    _completed(batch, None if everyone else parked, int(met.sum()), site)
+    _completed(batch, None if everyone and some is None else parked, int(met.sum()), site)
+
+
+def _release_some(batch: Batch, parked: list[Group], done: ndarray, need: ndarray) -> bool:
+    """Blocks of one cluster stay in one batch: those whose barrier is complete, at one place at a time, go on lane by lane."""
+    here, _ = _places(batch, parked)
+    id, count = parked[0].held.id, parked[0].held.count
+    while done.any():
+        chosen = done & (here == here[np.argmax(done)])
+        going: list[Group] = []
+        for g in [x for x in batch.groups if x.waits == "barrier" and x.held.id == id]:
+            flat = g.flattened()
+            index = np.flatnonzero(chosen[flat.cols])
+            if not len(index):
+                continue
+            parts = [_held_part(flat, index)]
+            if len(index) < flat.n:
+                parts.append(_held_part(flat, np.flatnonzero(~chosen[flat.cols])))
+            batch.replace(g, *parts)
+            going.append(parts[0])
+        _let_go(batch, going, id, count, need, chosen)
+        done = done & ~chosen
     return True
 
 
-def _parted_by_place(batch: Batch, waiting: list[Group]) -> bool:
-    """Blocks that wait at different barriers part, so that each barrier is dealt with for its own blocks; whether there were any."""
+def _held_part(flat: Group, index: ndarray) -> Group:
+    """Some lanes of a group that waits at a barrier."""
+    part = flat.taken(index)
+    part.waits, part.held = flat.waits, flat.held.map(lambda v: take_rows(v, index))
+    return part
+
+
+def _places(batch: Batch, waiting: list[Group]) -> tuple[ndarray, ndarray | None]:
+    """(for each block a number for the barriers at which its threads wait, which blocks are like the first; None if all are)."""
     places = {place: 1 << k for k, place in enumerate({(g.code.number, g.pc): None for g in waiting})}
     if len(places) == 1:
-        return False
+        return np.zeros(batch.B, int), None
     here = [0] * batch.B
     for g in waiting:
         for column in range(batch.B) if g.cols is None else set(g.cols.tolist()):
             here[column] |= places[g.code.number, g.pc]
     alike = np.array([x == here[0] for x in here])
-    if alike.all():
+    return np.array(here), None if alike.all() else alike
+
+
+def _parted_by_place(batch: Batch, waiting: list[Group]) -> bool:
+    """Blocks that wait at different barriers part, so that each barrier is dealt with for its own blocks; whether there were any."""
+    alike = _places(batch, waiting)[1]
+    if alike is None:
         return False
     batch.split(alike)
     return True

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .barriers import member_mask, missing_lanes, release, together
-from .checks import Happened, SharedCheck, waiting
-from .checks import proxy
+from .checks import Happened, SharedCheck, proxy, waiting
 from .checks.cluster import ClusterCheck
 from .clusters import apart_in_cluster
 from .group import Frame, Group

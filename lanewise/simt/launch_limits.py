@@ -17,6 +17,7 @@ DEFAULT_SHARED = 48 * 1024  # bytes a block may have without opting in
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_BLOCK = (1024, 1024, 64)
 MAX_THREADS = 1024
+MAX_CLUSTER = 8  # blocks, on every GPU that has clusters
 
 
 def dim3(value: Any) -> tuple[int, int, int]:
@@ -37,12 +38,13 @@ def limits(
     arch: str = "sm_90a",
     registers: int | None = None,
     max_threads: int | None = None,
+    cluster: tuple[int, ...] | None = None,
 ) -> list[Finding]:
     """Findings of kind `launch-refused`, empty if the launch can start.
 
     `static_shared`, `dynamic_shared`: bytes a block; `max_dynamic`: `kernel.max_dynamic_shared_size_bytes`, or None if it
     was never set. `registers` a thread, if known (check only with more than 256 threads: below that they always fit).
-    `max_threads`: what `__launch_bounds__` promises.
+    `max_threads`: what `__launch_bounds__` promises. `cluster`: blocks of a cluster on each axis, from `__cluster_dims__`.
     """
     found = [refusal for name, value in (("grid", grid), ("block", block)) if (refusal := _shape(name, value))]
     if found:
@@ -59,8 +61,21 @@ def limits(
         )
     elif max_threads is not None and threads > max_threads:
         found.append(f"the kernel promises at most {max_threads} threads in a block by __launch_bounds__, not {threads}: use smaller blocks or raise the bound")
+    if cluster:
+        found += _cluster(dim3(grid), dim3(cluster))
     found += _shared(static_shared, dynamic_shared, max_dynamic, arch)
     return [_refused(text) for text in found]
+
+
+def _cluster(grid: tuple[int, int, int], cluster: tuple[int, int, int]) -> list[str]:
+    """What is wrong with clusters of this shape in a grid."""
+    size = cluster[0] * cluster[1] * cluster[2]
+    if size > MAX_CLUSTER:
+        return [f"a cluster may have {MAX_CLUSTER} blocks, not {size}: make __cluster_dims__ smaller"]
+    for axis, blocks, each in zip("xyz", grid, cluster, strict=True):
+        if blocks % each:
+            return [f"grid.{axis} is {blocks}, and must be a multiple of the {each} blocks that __cluster_dims__ joins: round it up to {-(-blocks // each) * each}"]
+    return []
 
 
 def registers_matter(threads: int, declared: int) -> bool:

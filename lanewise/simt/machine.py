@@ -42,8 +42,8 @@ class Machine:
         self.blocks = grid[0] * grid[1] * grid[2]
         declared = program.entry.directives.get("reqnctapercluster", ())
         self.clustered = bool(declared)
-        self.cluster_dims = (*declared, 1, 1, 1)[:3]
-        self.cluster = self.cluster_dims[0] * self.cluster_dims[1] * self.cluster_dims[2]  # blocks of a cluster; they are in one batch
+        x, y, z = (*declared, 1, 1, 1)[:3]
+        self.cluster_dims, self.cluster = (x, y, z), x * y * z  # blocks of a cluster; they are in one batch
         self.shared_size = program.dynamic_offset + shared_bytes
         self.memory = GlobalMemory()
         self.params: dict[str, ndarray] = {}

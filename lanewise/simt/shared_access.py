@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from . import clusters
 from .access import RAW, lanes_group, lanes_of, raw_bits, typed
 from .arithmetic import add64
 from .memory import POISON
@@ -142,8 +143,7 @@ def store_shared(g, iid: int, address, values: tuple, dtype, size: int, volatile
 def each_shared(g, iid: int, address, total: int, access: str):
     """Per-lane shared addresses: bounds and alignment reported; (lanes that may go on, their offsets, their columns, their group)."""
     m = g.batch.machine
-    offsets = lanes_of(g, address)
-    columns = np.broadcast_to(g.block_columns, g.shape).ravel()
+    offsets, columns = clusters.local(g.batch, lanes_of(g, address), np.broadcast_to(g.block_columns, g.shape).ravel())
     low, high = m.shared_extent(iid, int(offsets.min()))
     inside = (offsets >= low) & (offsets + total <= high)
     if not inside.all() and not m.knows_shared(iid):

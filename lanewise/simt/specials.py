@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from . import clusters
 from .values import ndarray, u32, u64
 
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ def special(machine: Machine, g: Group, name: str):
         return machine.block[k]
     if base == "nctaid":
         return machine.grid[k]
-    if base in ("ctaid", "clusterid"):
+    if base in clusters.NAMES:
+        return clusters.special(machine, g, base, k)
+    if base == "ctaid":
         return _ctaid(machine, g, k)
     if base == "laneid":
         return _scalar((g.rows & 31).astype(u32)[:, None])
@@ -34,8 +37,7 @@ def special(machine: Machine, g: Group, name: str):
         return _scalar((table[base[9:]] & u64(0xFFFFFFFF)).astype(u32))
     fixed = {
         "nwarpid": machine.W, "smid": 0, "nsmid": 132, "gridid": 1, "dynamic_smem_size": machine.shared_bytes,
-        "total_smem_size": machine.program.static_shared + machine.shared_bytes, "cluster_nctaid": 1, "cluster_nctarank": 1,
-        "nclusterid": machine.grid[k] if k >= 0 else 1,
+        "total_smem_size": machine.program.static_shared + machine.shared_bytes, 
     }  # fmt: skip
     return fixed.get(base, 0)
 

@@ -103,6 +103,17 @@ class Order:
             if self.full:
                 return
 
+    def cluster(self, batch: Batch, blocks: list[int]) -> None:
+        """A barrier of a cluster: what its blocks did so far, and what they know, is known to all of them."""
+        if self.full:
+            return
+        self.active = True
+        together: Knowledge = {block: np.full(batch.T, batch.time, i64) for block in blocks}
+        for block in blocks:
+            self._join(together, self.known_to_block.get(block, {}))
+        for block in blocks:
+            self._join(self.known_to_block.setdefault(block, {}), together)
+
     def left(self, g: Group) -> None: ...
 
     # ------------------------------------------------------------------ the question

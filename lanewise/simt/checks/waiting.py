@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import explain
 from ..values import ndarray, to_array
-from . import mbarrier
+from . import cluster, mbarrier
 from .faults import Faults, on_line
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def deadlock(faults: Faults, batch: Batch) -> None:
     """Nobody in the batch can go on."""
     from ..instructions import registers
 
-    if registers.deadlock(batch) or mbarrier.deadlock(batch):
+    if registers.deadlock(batch) or cluster.deadlock(batch) or mbarrier.deadlock(batch):
         return
     waiting = [g for g in batch.groups if g.waits == "barrier"]
     g = waiting[0]

@@ -14,6 +14,7 @@ from .. import access, global_access, local_access, shared_access
 from ..arithmetic import add64
 from ..codegen import Emitter, vector, width_of
 from ..fpmode import flushed
+from ..group import Group
 from ..memory import LOCAL_WINDOW, POISON, RANGE, SHARED_WINDOW, Allocation, address_bounds, place
 from ..ptx import Instruction, Reg
 from ..shapes import scalar
@@ -209,6 +210,11 @@ def _shared(g, iid: int, address, operands: tuple, o: Operation):
     who = g if lanes is None else access.lanes_group(g, lanes)
     if len(offsets) and m.check:
         batch.shared_check.atomic_each(who, iid, offsets, columns, o.total, o.reads)
+    if lanes is None and m.cluster > 1 and (columns != np.broadcast_to(g.block_columns, g.shape).ravel()).any():
+        lanes = np.arange(len(offsets))  # in other blocks' memory
+    if len(offsets) and m.cluster > 1:
+        rows = np.repeat(g.rows, batch.B) if g.cols is None else g.rows
+        who = Group(batch, rows[lanes] if lanes is not None else rows, columns, g.pc, [], g.code)
     if lanes is None:
         return _in_shared(g, iid, offsets.reshape(g.shape), operands, o)
     bits = UNSIGNED[8 * o.size]

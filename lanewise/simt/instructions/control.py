@@ -199,6 +199,11 @@ def emit_barrier(e: Emitter, i: Instruction) -> bool | None:
     if "warp" in i.modifiers:
         e.line("WARPSYNC(g)")
         return None
+    if "cluster" in i.modifiers:
+        from . import cluster
+
+        e.code.program.names(cluster.NAMES)
+        return cluster.emit_barrier_cluster(e, i)
     numbers = [m for m in i.modifiers]
     mode = "arrive" if "arrive" in numbers else "red" if "red" in numbers else "sync"
     operands = list(i.operands)
@@ -209,8 +214,6 @@ def emit_barrier(e: Emitter, i: Instruction) -> bool | None:
     id_text = e.use(operands[0], "u32") if operands else "0"
     count = e.use(operands[1], "u32") if len(operands) > 1 else "None"
     how = next((m for m in numbers if m in ("popc", "and", "or")), "")
-    if "cluster" in numbers:
-        raise e.unsupported("clusters come with a later chapter")
     slot = e.slot(result.name) if isinstance(result, Reg) else None
     e.line(f"return BARRIER(g,{id_text},{count},{mode!r},{how!r},{p},{slot},{e.block.index + 1})")
     return True

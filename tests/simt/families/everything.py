@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from . import async_copy, atomics, barriers, control, conversion, floating, integer, libraries, memory, output, tensor, warp, wgmma
+from . import async_copy, atomics, barriers, clusters, control, conversion, floating, integer, libraries, memory, output, tensor, warp, wgmma
 from .case import Case
 
-CASES: list[Case] = [
-    case for family in (integer, floating, conversion, memory, atomics, warp, control, barriers, output, libraries, tensor, async_copy, wgmma) for case in family.CASES
-]
+FAMILIES = (
+    integer, floating, conversion, memory, atomics, warp, control, barriers, output, libraries, tensor, async_copy, wgmma, clusters,
+)  # fmt: skip
+CASES: list[Case] = [case for family in FAMILIES for case in family.CASES]
