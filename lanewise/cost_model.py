@@ -106,9 +106,12 @@ class Estimate:
 
 
 def candidates(d: int, causal: bool = False, gpu: str = "H200") -> list[Tile]:
-    """The tiles of flash2 worth a look that fit a block's shared memory, 16 or 32 rows a warp. Raises ValueError for another d than 64 or 128."""
+    """The tiles of flash2 worth a look that fit a block's shared memory, 16 or 32 rows a warp. Raises ValueError for another d than 64 or 128, or a GPU without flash2's
+    instructions."""
     if d not in (64, 128):
         raise ValueError(f"flash2 has heads of 64 or 128 columns, not {d}.")
+    if GPUS[gpu].capability < 80:
+        raise ValueError(f"flash2 needs a GPU of compute capability 8.0 or later, {gpu} has {GPUS[gpu].capability / 10}.")
     most = GPUS[gpu].limits.shared_per_block
     shapes = [(Br, warps) for Br in (64, 128) for warps in (2, 4, 8) if Br // warps in (16, 32)]
     tiles = [Tile(d, Br, Bc, warps, causal) for Br, warps in shapes for Bc in (32, 64, 128)]
