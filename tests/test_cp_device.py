@@ -226,6 +226,14 @@ def test_pointer_beyond_its_allocation_is_refused():
         twin.ndarray(4, np.float32, twin.zeros(2, np.float32).data)
 
 
+def test_pinned_memory_is_host_memory_for_arrays():
+    host = np.frombuffer(twin.cuda.alloc_pinned_memory(24), np.float32, 5)
+    host[:] = range(5)
+    a = twin.empty(5, np.float32)
+    a.set(host)
+    assert a.get().tolist() == [0, 1, 2, 3, 4]
+
+
 def test_empty_memory_is_poisoned_and_known_as_unset():
     a = twin.empty((2, 3), np.float32)
     assert np.isnan(a.get()).all() and a._memory.mask(a._host).all()

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from lanewise.twin.memory import Memory, MemoryPointer, MemoryPool, OutOfMemoryError, free_bytes, total_bytes
 
-__all__ = ["Device", "Event", "MemoryPool", "MemoryPointer", "OutOfMemoryError", "Stream", "get_elapsed_time", "runtime"]
+__all__ = ["Device", "Event", "MemoryPool", "MemoryPointer", "OutOfMemoryError", "Stream", "alloc_pinned_memory", "get_elapsed_time", "runtime"]
 
 NAME = b"lanewise simulator (sm_90a)"
 # Compute capability 9.0: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability". The number of
@@ -193,6 +193,11 @@ def alloc(size: int) -> MemoryPointer:
     from lanewise.twin.creation import unset
 
     return unset(size, "u1").data
+
+
+def alloc_pinned_memory(size: int) -> bytearray:
+    """`size` bytes of host memory from which a GPU copies in the background; `np.frombuffer` makes an array of them. Here it is ordinary memory."""
+    return bytearray(size)
 
 
 def get_default_memory_pool() -> MemoryPool:

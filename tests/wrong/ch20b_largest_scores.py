@@ -11,7 +11,8 @@ WRONG = [
     Wrong(
         "padded, with the room for it",
         [(PLACE, "return row * 144 + chunk * 16;"), ("tile[(Br + Bc) * 128]", "tile[(Br + Bc) * 144]")],
-        kind="launch-refused", says="49152 are the most",
+        kind="launch-refused",
+        says="49152 are the most",
     ),
     Wrong("filled plainly, read swizzled", [(FILL, "*(uint4*)(tile + r * 128 + chunk * 16) =")], kind="wrong-values"),
     Wrong("every chunk in its row's place", [(PLACE, "return row * 128 + (row & 7) * 16;")], kind="race"),
