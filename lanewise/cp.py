@@ -75,8 +75,10 @@ def __getattr__(name: str) -> Any:
         value: Any = find_device().backend
     elif find_device().backend == "simulator":
         value = getattr(importlib.import_module("lanewise.twin"), name)
-    elif name in ("RawKernel", "RawModule", "tensor_map"):
+    elif name in ("RawKernel", "RawModule"):
         value = getattr(importlib.import_module("lanewise.twin.checked"), name)
+    elif name == "tensor_map":
+        value = importlib.import_module("lanewise.twin.tensor_map").tensor_map
     else:
         value = getattr(real_cupy(), name)
     globals()[name] = value

@@ -34,7 +34,8 @@ def profile(kernel: Any, grid: Any, block: Any, args: Sequence, shared_mem: int 
     copies = host_copies(args)
     marked = []
     for position, (arg, copy) in enumerate(zip(args, copies, strict=True)):
-        flags = arg._memory.unset_bytes(arg._host) if hasattr(arg, "_memory") and arg.flags.c_contiguous else None
+        array = array_of(arg)
+        flags = array._memory.unset_bytes(array._host) if hasattr(array, "_memory") and array.flags.c_contiguous else None
         marked.append(simt.Output(copy) if position in places else copy if flags is None else simt.Unset(copy, flags))
     report = simulated.launch(grid, block, tuple(marked), shared_bytes=shared_mem)
     if report.ok and cp.backend == "gpu" and not isinstance(kernel, simt.Kernel):
@@ -62,9 +63,14 @@ def _position(output: Any, args: tuple) -> int:
             raise ValueError(f"outputs names argument {output}, but there are {len(args)}: count from 0.")
         return int(output)
     for position, arg in enumerate(args):
-        if arg is output:
+        if arg is output or array_of(arg) is output:
             return position
     raise ValueError("outputs must be positions from 0, or arrays that stand in args.")
+
+
+def array_of(arg: Any) -> Any:
+    """The array behind a tensor map; anything else as it is."""
+    return arg.passed if isinstance(arg, simt.TensorMap) else arg
 
 
 def host_copies(args: Sequence) -> list:
@@ -72,7 +78,7 @@ def host_copies(args: Sequence) -> list:
     well or badly aligned, as the originals do."""
     blocks: dict[Any, np.ndarray] = {}
     copies = []
-    for arg in args:
+    for arg in map(array_of, args):
         if hasattr(arg, "_memory"):  # the twin's
             copies.append(_view(arg._host, arg._memory.root, blocks))
         elif isinstance(arg, np.ndarray):
@@ -89,7 +95,7 @@ def host_copies(args: Sequence) -> list:
             copies.append(np.ndarray(arg.shape, arg.dtype, blocks[arg.data.mem.ptr], arg.data.ptr - arg.data.mem.ptr, arg.strides))
         else:
             copies.append(arg)
-    return copies
+    return [arg.of(copy) if isinstance(arg, simt.TensorMap) else copy for arg, copy in zip(args, copies, strict=True)]
 
 
 def _view(host: np.ndarray, root: np.ndarray, blocks: dict[Any, np.ndarray]) -> np.ndarray:
@@ -119,8 +125,8 @@ def _chunk(array: Any) -> Any:
 def _run_on_gpu(kernel: Any, report: simt.Report, args: tuple, simulated: list, shared_mem: int) -> tuple[bool, str]:
     """Runs the kernel on copies on the GPU and compares every array with the simulator's. (equal, one sentence)"""
     blocks: dict[int, Any] = {}
-    copies = []
-    for arg in args:
+    copies: list[Any] = []
+    for arg in map(array_of, args):
         if hasattr(arg, "__cuda_array_interface__") and _whole(arg):
             if arg.data.mem.ptr not in blocks:
                 blocks[arg.data.mem.ptr] = _chunk(arg).copy()
@@ -128,9 +134,10 @@ def _run_on_gpu(kernel: Any, report: simt.Report, args: tuple, simulated: list, 
             copies.append(cp.ndarray(arg.shape, arg.dtype, blocks[arg.data.mem.ptr].data + offset, arg.strides))
         else:
             copies.append(cp.array(arg) if hasattr(arg, "__cuda_array_interface__") or isinstance(arg, np.ndarray) else arg)
-    kernel(report.grid, report.block, tuple(copies), shared_mem=shared_mem)
+    passed = [arg.of(copy) if isinstance(arg, simt.TensorMap) else copy for arg, copy in zip(args, copies, strict=True)]
+    kernel(report.grid, report.block, tuple(passed), shared_mem=shared_mem)
     cp.cuda.Device().synchronize()
-    for position, (gpu, host) in enumerate(zip(copies, simulated, strict=True), 1):
+    for position, (gpu, host) in enumerate(zip(copies, map(array_of, simulated), strict=True), 1):
         if isinstance(host, np.ndarray):
             difference = compare(gpu.get(), host)
             if difference:

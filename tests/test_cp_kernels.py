@@ -260,8 +260,8 @@ def test_simulator_takes_source_only():
         twin.RawModule(path="kernel.cubin")
     with pytest.raises(ValueError, match="backend must be 'nvrtc'"):
         twin.RawKernel(SOURCE, "scale", backend="nvcc")
-    with pytest.raises(simt.Unsupported, match="TMA comes with a later version"):
-        twin.tensor_map()
+    with pytest.raises(TypeError, match="move it to the device with cp.asarray first"):
+        twin.tensor_map(np.zeros((8, 8), np.float32), (8, 8))
 
 
 def test_unset_is_given_back_what_the_launch_left(monkeypatch):

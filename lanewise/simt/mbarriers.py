@@ -7,7 +7,7 @@ could go on it is woken with the answer "not yet", as the hardware's time limit 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,9 +43,10 @@ class Barrier:
     data: list = field(default_factory=list)  # copies that land when a phase is seen complete: (phases before it, function)
 
     def columns(self, keep: ndarray) -> Barrier:
-        cut = (x[keep] for x in (self.expected, self.pending, self.tx, self.phase, self.announced, self.live))
-        data = [(phase[keep], landing.columns(keep)) for phase, landing in self.data]
-        return Barrier(self.offset, self.slot, *cut, self.init, self.visible, self.coming, self.done, data)
+        return replace(
+            self, expected=self.expected[keep], pending=self.pending[keep], tx=self.tx[keep], phase=self.phase[keep], announced=self.announced[keep],
+            live=self.live[keep], data=[(phase[keep], landing.columns(keep)) for phase, landing in self.data],
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

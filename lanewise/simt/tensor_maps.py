@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,13 @@ class TensorMap:
         """Bytes that a copy of the box reports to its mbarrier, whatever part of it lies outside of the array."""
         return self.rows * self.inner_bytes
 
+    def of(self, array: Any) -> TensorMap:
+        """The same map of another array, of the same dtype. Raises ValueError where the driver would refuse."""
+        output = isinstance(array, Output)
+        passed = array.array if isinstance(array, Output | Unset) else array
+        _check_layout(tuple(passed.shape), tuple(passed.strides), int(passed.dtype.itemsize))
+        return replace(self, passed=passed, array=_host(passed), output=output or self.output, number=next(_NUMBERS))
+
     def __repr__(self) -> str:
         return f"tensor_map(shape={tuple(self.passed.shape)}, box={self.box}, swizzle={self.swizzle or 'none'})"
 
@@ -107,7 +114,7 @@ def tensor_map(
     `array`: 1 to 5 axes (simt.Output around it marks it as for a plain argument); it counts as passed to the kernel. `box`: elements of a box along
     each axis, in the order of the array's axes, so `box[-1]` elements are contiguous. The coordinates in PTX come the other way round: for a
     matrix {column, row}. `swizzle`: "none", "32B", "64B" or "128B". `element_strides`: a step along each axis (1 along the last). `fill`: what lies
-    outside of the array reads as "zero" or "nan". `dtype`: "bfloat16" or "tfloat32" for arrays of uint16 or float32 that hold such numbers.
+    outside of the array reads as "zero" or "nan". `dtype`: "bfloat16" for an array of uint16 that holds such numbers.
     `l2`: "none", "64B", "128B", "256B", how much the L2 fetches at once; it changes no value. Raises ValueError where the driver would refuse.
     """
     output = isinstance(array, Output)
@@ -135,19 +142,22 @@ def tensor_map(
         raise ValueError(f"l2={l2!r}: take 'none', '64B', '128B' or '256B'.")
     _check_layout(shape, strides, size)
     _check_box(box, steps, size, SWIZZLES[swizzle], swizzle)
+    return TensorMap(passed, _host(passed), box, SWIZZLES[swizzle], steps, fill, element, output, l2)
+
+
+def _host(passed: Any) -> np.ndarray | None:
+    """The array's memory as the simulator sees it; None for an array on a GPU."""
     host = getattr(passed, "device_array", passed)
-    made = TensorMap(passed, host if isinstance(host, np.ndarray) else None, box, SWIZZLES[swizzle], steps, fill, element, output, l2)
-    return made
+    return host if isinstance(host, np.ndarray) else None
 
 
 def _element(dtype: Any, wanted: str | None) -> str:
     name = getattr(dtype, "name", str(dtype))
     key = f"{dtype.kind}{dtype.itemsize}"
     if wanted is not None:
-        sizes = {"bfloat16": 2, "tfloat32": 4}
-        if wanted not in sizes or dtype.itemsize != sizes[wanted]:
-            raise ValueError(f"dtype={wanted!r} for an array of {name}: 'bfloat16' is for 2-byte elements, 'tfloat32' for 4-byte ones.")
-        return {"bfloat16": "bf16", "tfloat32": "f32"}[wanted]
+        if wanted != "bfloat16" or dtype.itemsize != 2:
+            raise ValueError(f"dtype={wanted!r} for an array of {name}: only 'bfloat16' can be said, for elements of 2 bytes.")
+        return "bf16"
     if name == "bfloat16":
         return "bf16"
     if key in ("b1", "i1"):
@@ -167,7 +177,8 @@ def _check_layout(shape: tuple[int, ...], strides: tuple[int, ...], size: int) -
     for axis, stride in enumerate(strides[:-1]):
         if shape[axis] > 1 and (stride <= 0 or stride % 16):
             raise ValueError(
-                f"axis {axis} has a stride of {stride} bytes, and a tensor map needs multiples of 16: pad the last axis to a multiple of {max(16 // size, 1)} elements."
+                f"axis {axis} has a stride of {stride} bytes, and a tensor map needs multiples of 16: "
+                f"pad the last axis to a multiple of {max(16 // size, 1)} elements."
             )
 
 

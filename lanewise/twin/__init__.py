@@ -12,7 +12,7 @@ __all__ = ["ndarray", *creation.__all__]
 
 _PARTS = {"cuda", "random", "linalg", "testing"}  # submodules of CuPy's name, loaded when asked for
 _ELSEWHERE = {
-    "RawKernel": "raw", "RawModule": "raw", "tensor_map": "raw",
+    "RawKernel": "raw", "RawModule": "raw", "tensor_map": "tensor_map",
     "get_default_memory_pool": "cuda", "get_default_pinned_memory_pool": "cuda", "is_available": "cuda",
 }  # fmt: skip
 

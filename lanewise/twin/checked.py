@@ -13,8 +13,8 @@ from lanewise.cp import real_cupy
 from lanewise.simt import arguments, launch_limits, signature
 from lanewise.twin import raw
 from lanewise.twin.arguments import check_constructor, check_form
+from lanewise.twin.tensor_map import descriptor
 
-tensor_map = raw.tensor_map
 cupy = real_cupy()
 
 
@@ -71,7 +71,7 @@ class RawKernel:
         if form not in self._passed:
             self._check(grid, block, args, shared_mem)
             self._passed.add(form)
-        self._gpu(grid, block, tuple(args), shared_mem=shared_mem, **kwargs)
+        self._gpu(grid, block, tuple(descriptor(a) if isinstance(a, simt.TensorMap) else a for a in args), shared_mem=shared_mem, **kwargs)
 
     def _check(self, grid: tuple, block: tuple, args: Sequence, shared_mem: int) -> None:
         """Raises simt.KernelFault when an argument doesn't fit its parameter or the GPU would refuse the launch."""

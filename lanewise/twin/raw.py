@@ -137,12 +137,13 @@ def run(kernel: simt.Kernel, grid: tuple, block: tuple, args: Sequence, shared_m
     for arg in args:
         if isinstance(arg, np.ndarray):
             arg = arg.reshape(())[()]  # one element, by value
-        if isinstance(arg, ndarray):
-            flags = arg._memory.unset_bytes(arg._host) if arg.flags.c_contiguous else None
-            if flags is None:
+        array = arg.passed if isinstance(arg, simt.TensorMap) else arg
+        if isinstance(array, ndarray):
+            flags = array._memory.unset_bytes(array._host) if array.flags.c_contiguous else None
+            if flags is not None:
+                unset.append((array, arg := simt.Unset(arg if array is not arg else array._host, flags)))
+            elif array is arg:
                 arg = arg._host
-            else:
-                unset.append((arg, arg := simt.Unset(arg._host, flags)))
         host_args.append(arg)
     report = kernel.launch(grid, block, tuple(host_args), shared_bytes=shared_mem)
     for array, argument in unset:
@@ -206,11 +207,6 @@ class RawModule:
 @functools.lru_cache(maxsize=256)
 def _variable_memory(module: simt.Module, name: str) -> Memory:
     return Memory(module.variable(name).data)
-
-
-def tensor_map(*args, **kwargs):
-    """The place of TMA descriptors."""
-    raise simt.Unsupported("cp.tensor_map is not there yet: TMA comes with a later version of the course.")
 
 
 def _check_backend(backend: str) -> None:

@@ -171,8 +171,8 @@ class Watched:
         words = max(total // self.check.grain, 1)
         if here.__class__ is ndarray and self._all_seen(here, g.rows):
             return
-        table = np.asarray(here).reshape(-1, words, self.flight.size // len(self.flight))  # (lanes, words, blocks)
-        table = np.where((table > 0).any(axis=1), table.max(axis=1), table.min(axis=1))
+        wide = np.asarray(here).reshape(-1, words, self.flight.size // len(self.flight))  # (lanes, words, blocks)
+        table = np.where((wide > 0).any(axis=1), wide.max(axis=1), wide.min(axis=1))
         table = np.broadcast_to(table, (g.n, B)).ravel()
         offsets = np.repeat(np.broadcast_to(np.asarray(p.offsets), (g.n,)), B)
         self._report(g, iid, table, offsets, np.repeat(g.rows, B), how)

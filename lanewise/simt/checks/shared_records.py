@@ -135,7 +135,7 @@ class SharedRecords:
             if not old.any():
                 continue
             flat = old if old.ndim == 1 else old.max(axis=1)
-            bad = self._conflicts(flat, i64(row + 1))
+            bad = self._conflicts(flat, np.array(row + 1, i64))
             if bad.any() and batch.happened is not None:
                 here = np.flatnonzero(bad)
                 who, when = (flat[here] & WHO) - 1, flat[here] >> TIME_SHIFT & TIME_MASK
