@@ -48,6 +48,19 @@ __device__ __forceinline__ void mma_m16n8k8(float (&c)[4], unsigned a0, unsigned
                  : "r"(a0), "r"(a1), "r"(b0));
 }
 
+// C += A B on tf32: A 16x8, B 8x8, of each float32 the upper 19 bits. (9.7.14.5.7 mma.m16n8k8)
+__device__ __forceinline__ void mma_m16n8k8_tf32(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+// A float32 rounded to tf32: to nearest, ties away from zero. (9.7.9.22 cvt)
+__device__ __forceinline__ unsigned tf32(float x) {
+    unsigned r;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(x));
+    return r;
+}
+
 // 16 bytes from global to shared memory in the background; past the first
 // `bytes` of them (0 or 16 here) zeros. (9.7.9.25.3.1 cp.async)
 __device__ __forceinline__ void cp_async_16(unsigned to, const void* from, int bytes) {
