@@ -29,7 +29,10 @@ exercise = Exercise(
         Case("a ragged end", data(1000), launch),
         Case("another length", data(700), launch, visible=False),
     ),
-    budget=Budget("four blocks", "one barrier after filling and one after each of the levels 128 and 64; the rest is a matter of one warp", barriers=4 * 3),
+    budget=(
+        Budget("four blocks", "one barrier after filling and one after each of the levels 128 and 64; the rest is a matter of one warp", barriers=4 * 3),
+        Budget("four blocks", "each of 4 * 8 warps asks once for its 32 elements", global_load_requests=4 * 8),
+    ),
     variation=lambda rng: [Case(f"n = {n}", data(n), launch) for (n,) in lengths(rng, 256)],
     hints=(
         "In each line all 32 lanes read and write: lane 16 changes s[16] in the very line in which lane 0 reads it. Which lanes still have to add, and what "

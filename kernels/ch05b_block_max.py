@@ -36,7 +36,10 @@ exercise = Exercise(
         Case("far apart", data(2, 300, lambda x: 100.0 * x), launch),
         Case("another shape", data(2, 333, lambda x: -np.sort(x, axis=1)), launch, visible=False),
     ),
-    budget=Budget("3 rows of 512", "three moments in a row: maxima stored, maxima read, sums stored", barriers=3 * 3),
+    budget=(
+        Budget("3 rows of 512", "three moments in a row: maxima stored, maxima read, sums stored", barriers=3 * 3),
+        Budget("3 rows of 512", "16 times 32 elements a row, asked for once for m and once for l", global_load_requests=3 * 2 * 16),
+    ),
     variation=lambda rng: [Case(f"n = {n}", data(5, n, hard_rows(rng)), launch) for (n,) in lengths(rng, 256)],
     hints=(
         "Twice the same three steps: shuffles inside the warp, lane 0 stores its warp's result, a barrier. After the first time every thread reads all 8 "

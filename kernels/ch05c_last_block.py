@@ -37,7 +37,10 @@ exercise = Exercise(
         Case("more blocks than lanes", data(40 * 256 - 5), launch),
         Case("another length", data(1500), launch, visible=False),
     ),
-    budget=Budget("8 full blocks", "each block takes one number (the last may use two more), and waits for its warps twice", atomics=8 + 2, barriers=2 * 8),
+    budget=(
+        Budget("8 full blocks", "each block takes one number (the last may use two more), and waits for its warps twice", atomics=8 + 2, barriers=2 * 8),
+        Budget("8 full blocks", "each of 8 * 8 warps asks once for its 32 elements, and somebody for the 8 parts", global_load_requests=8 * 8 + 8),
+    ),
     variation=lambda rng: [Case(f"n = {n}", data(n), launch) for (n,) in lengths(rng, 256)],
     hints=(
         "Blocks finish in any order, so ask a counter: atomicAdd returns what was there before, and only one block gets grid - 1. The part must be visible "

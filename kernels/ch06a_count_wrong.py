@@ -56,7 +56,7 @@ exercise = Exercise(
         Case("one element, wrong", data(1, (0,)), launch),
         Case("others", data(500, (255, 256, 499), [(100, nan, inf), (257, -inf, -inf)]), launch, visible=False),
     ),
-    budget=Budget("n = 1024, many wrong", "32 warps, one atomicAdd each", atomics=32),
+    budget=Budget("n = 1024, many wrong", "32 warps, one atomicAdd each, and one request each for got and for want", atomics=32, global_load_requests=2 * 32),
     variation=lambda rng: [Case(f"n = {n}", data(n, *drawn(rng, n)), launch) for (n,) in lengths(rng, 256)],
     hints=(
         "`NaN > limit` is false, and so is `NaN <= limit`: ask for what is right, and negate that. And what is the limit where infinity is wanted?",

@@ -61,15 +61,16 @@ def check(
     schedules: tuple[int, ...] = SCHEDULES,
     progress: Callable[[str], None] = lambda stage: None,
     gpu: Gpu | None = None,
+    headers: Collection[str] | None = None,
 ) -> Verdict:
     """Grade one text. Never raises for a fault of the text.
 
     `seed` makes other data of the same cases. `secret` is called once the text is compiled; a number adds hidden cases drawn from it, and makes the data of
     every case that isn't visible. `compile` takes (text, arch, options). `progress` is told "gpu" as the check comes to one. `gpu`: how to reach it; None: as
-    `cp` finds one. Raises GpuTrouble where a GPU gives no answer.
+    `cp` finds one. `headers`: which of kernels/*.cuh may be included; None: all. Raises GpuTrouble where a GPU gives no answer.
     """
     try:
-        check_includes(text)
+        check_includes(text, headers)
         module = compile(text, exercise.arch, exercise.options)
         kernel = module.kernel(exercise.kernel)
     except NotGradable as error:

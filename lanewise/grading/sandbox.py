@@ -25,7 +25,7 @@ from typing import IO, TYPE_CHECKING, Any
 from lanewise import __version__
 from lanewise.grading.assignment import Terms
 from lanewise.grading.confine import confined
-from lanewise.grading.source import NotGradable, decode
+from lanewise.grading.source import NotGradable, decode, headers_in
 from lanewise.grading.verdict import CaseResult, Verdict, clean
 from lanewise.names import Course, CourseError, Key
 
@@ -72,7 +72,7 @@ def grade(
         text, refused = "", error
     request = {
         "root": str(course.root), "key": str(key), "text": text, "changes": terms.changes(), "describe": refused is not None, "cpu": COMPILE_SECONDS,
-        "gpu": gpu and (gpu.device, gpu.seconds, str(gpu.quarantine.path)),
+        "headers": _headers(course, key), "gpu": gpu and (gpu.device, gpu.seconds, str(gpu.quarantine.path)),
     }  # fmt: skip
     heard, ended = _ask(request, secret, wall_seconds, gpu)
     if heard.lost:
@@ -82,6 +82,14 @@ def grade(
     verdict = _from_dict(heard.verdict) if heard.verdict is not None else clean(_without_answer(str(key), heard, ended, refused))
     graded = raw if refused else text.encode()
     return replace(verdict, source_sha256=hashlib.sha256(graded).hexdigest(), testset=testset(course, key))
+
+
+def _headers(course: Course, key: Key) -> list[str] | None:
+    """The headers that the exercise begins with."""
+    try:
+        return sorted(headers_in(course.kernel(key).read_text(encoding="utf-8")))
+    except OSError:
+        return None
 
 
 def _set_aside(why: str, gpu: Gpu | None) -> None:

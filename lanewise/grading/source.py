@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
+from collections.abc import Collection
 
 LARGEST = 256 * 1024  # bytes; the largest kernel of the course is below 20 kB
 
@@ -16,6 +18,7 @@ _TOKENS = re.compile(
 )
 _DIRECTIVE = re.compile(r"^[ \t\f\v]*(?:\#|%:|\?\?=)[ \t\f\v]*(?P<word>\w+)(?P<rest>[^\n]*)", re.MULTILINE)
 _HEADER = re.compile(r"\s*(?:<(?P<angle>[^<>\n]+)>|\"(?P<quoted>[^\"\n]+)\")\s*")
+_LIBRARIES = re.compile(r"(?:^|/)(?:cub|thrust)/|(?:^|/)cooperative_groups/(?:reduce|scan)\.h$")  # what they do is what the exercises are about
 _NAMES_A_FILE = re.compile(r"[\"/\\:]|\.\s*\.")
 _CLOCK = re.compile(r"\b__(?:TIME|DATE|TIMESTAMP)__\b")
 # What the name of a clock could be pasted together from: its first piece has to stand somewhere. `__location__` is a header's macro that pastes both ends on.
@@ -64,10 +67,18 @@ def without_comments(text: str, literals: bool = False) -> str:
     return _TOKENS.sub(blank, text)
 
 
-def check_includes(text: str) -> None:
+def headers_in(text: str) -> set[str]:
+    """The names of the headers that a text includes, without folders."""
+    directives = _DIRECTIVE.finditer(without_comments(_join_lines(text)))
+    headers = [_HEADER.fullmatch(match["rest"]) for match in directives if match["word"] == "include"]
+    return {posixpath.basename((header["angle"] or header["quoted"]).strip()) for header in headers if header}
+
+
+def check_includes(text: str, own: Collection[str] | None = None) -> None:
     """Only headers by a relative name may be included: a compiler's error message would print any other file's text.
 
-    Sees through comments, joined lines, digraphs and trigraphs; refuses names made by macros. Raises NotGradable.
+    No library that has the exercises' subjects ready made, and of the course's own headers (kernels/*.cuh) only `own`, and those that wrap single
+    instructions (ptx….cuh); None: all. Sees through comments, joined lines, digraphs and trigraphs; refuses names made by macros. Raises NotGradable.
     """
     joined = _join_lines(text)
     code = without_comments(joined)
@@ -79,6 +90,10 @@ def check_includes(text: str) -> None:
             name = (header["angle"] or header["quoted"]).strip() if header else ""
             if match["word"] != "include" or not name or re.match(r"[/\\~]|\w:", name) or ".." in re.split(r"[/\\]", name):
                 raise NotGradable("compile-error", f"Line {line}: only the toolkit's headers and kernels/*.cuh can be included, by their names.", line)
+            plain = posixpath.normpath(name.replace("\\", "/"))
+            whole = own is not None and plain.endswith(".cuh") and "/" not in plain and plain not in own and not plain.startswith("ptx")
+            if _LIBRARIES.search(plain) or whole:
+                raise NotGradable("compile-error", f"Line {line}: <{plain}> isn't among this exercise's headers: write what you need of it yourself.", line)
         if _READS_FILES.search(match["rest"]) or re.search(r"##|%:%:|\?\?=\?\?=", match["rest"]) and "include" in match["rest"]:
             raise NotGradable("compile-error", f"Line {line}: __has_include isn't graded; include the header, or leave it out.", line)
     names = without_comments(joined, literals=True)

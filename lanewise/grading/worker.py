@@ -61,7 +61,10 @@ def main() -> None:
         module, seconds, note = request["gpu"]
         gpu = Gpu(module, seconds, Quarantine(Path(note)))
     try:
-        say(verdict=asdict(check(exercise, request["text"], secret=secret, compile=compile, progress=lambda stage: say(stage=stage), gpu=gpu)))
+        found = check(
+            exercise, request["text"], secret=secret, compile=compile, progress=lambda stage: say(stage=stage), gpu=gpu, headers=request["headers"]
+        )
+        say(verdict=asdict(found))
     except CompilerStopped as error:
         say(stopped=str(error))
     except MemoryError:
