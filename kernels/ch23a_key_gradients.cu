@@ -11,19 +11,9 @@
 constexpr int d = 64, Br = 64, Bc = 64, threads = 128;
 constexpr unsigned tile_bytes = 64 * d * 2;  // of each of the four tiles
 
-// My warp's 16 rows of C, times factor. Excluded: rows past n.
+// My warp's 16 rows of C, times factor, to rows row .. of out (given, below).
 __device__ void store(float* out, const float (&c)[1][d / 8][4], float factor,
-                      int row, int n) {
-    const int lane = threadIdx.x % 32;
-    for (int h = 0; h < 2; ++h) {
-        const int r = row + lane / 4 + 8 * h;
-        if (r >= n) continue;
-        for (int j = 0; j < d / 8; ++j) {
-            *(float2*)(out + r * d + 8 * j + lane % 4 * 2) = make_float2(
-                c[0][j][2 * h] * factor, c[0][j][2 * h + 1] * factor);
-        }
-    }
-}
+                      int row, int n);
 
 extern "C" __global__ void __launch_bounds__(threads) key_gradients(
     const __half* Q, const __half* K, const __half* V, const __half* dO,
@@ -74,4 +64,17 @@ extern "C" __global__ void __launch_bounds__(threads) key_gradients(
     }
     store(dK, dk, scale, first + mine, Nk);
     store(dV, dv, 1.0f, first + mine, Nk);
+}
+
+__device__ void store(float* out, const float (&c)[1][d / 8][4], float factor,
+                      int row, int n) {
+    const int lane = threadIdx.x % 32;
+    for (int h = 0; h < 2; ++h) {
+        const int r = row + lane / 4 + 8 * h;
+        if (r >= n) continue;  // Excluded: rows past the last one.
+        for (int j = 0; j < d / 8; ++j) {
+            *(float2*)(out + r * d + 8 * j + lane % 4 * 2) = make_float2(
+                c[0][j][2 * h] * factor, c[0][j][2 * h + 1] * factor);
+        }
+    }
 }

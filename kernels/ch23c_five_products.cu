@@ -12,24 +12,12 @@
 constexpr int d = 64, Br = 64, Bc = 64, threads = 128;
 constexpr unsigned tile_bytes = 64 * d * 2;  // of each of the five tiles
 
-// s (or dp) becomes P (or dS) of one query: its numbers, one pair.
-__device__ void weigh(float& s, float& dp, float2 its, float scale2) {
-    s = ptx::exp2_approx(s * scale2 - its.x);
-    dp = s * (dp - its.y);
-}
+// s becomes P and dp dS, of one pair, from the query's numbers (given, below).
+__device__ void weigh(float& s, float& dp, float2 its, float scale2);
 
-// My warp's 16 rows of C, times factor. Excluded: rows past n.
+// put(place, number) for each number of my 16 rows of C, n rows in all (given).
 template <typename Put>
-__device__ void each(const float (&c)[1][d / 8][4], int row, int n, Put put) {
-    const int lane = threadIdx.x % 32;
-    for (int e = 0; e < 4; ++e) {
-        const int r = row + lane / 4 + e / 2 * 8;
-        if (r >= n) continue;
-        for (int j = 0; j < d / 8; ++j) {
-            put(r * d + 8 * j + lane % 4 * 2 + e % 2, c[0][j][e]);
-        }
-    }
-}
+__device__ void each(const float (&c)[1][d / 8][4], int row, int n, Put put);
 
 extern "C" __global__ void __launch_bounds__(threads) five_products(
     const __half* Q, const __half* K, const __half* V, const __half* dO,
@@ -104,4 +92,21 @@ extern "C" __global__ void __launch_bounds__(threads) five_products(
     }
     each(dk, first + mine, Nk, [&](int at, float x) { dK[at] = scale * x; });
     each(dv, first + mine, Nk, [&](int at, float x) { dV[at] = x; });
+}
+
+__device__ void weigh(float& s, float& dp, float2 its, float scale2) {
+    s = ptx::exp2_approx(s * scale2 - its.x);
+    dp = s * (dp - its.y);
+}
+
+template <typename Put>
+__device__ void each(const float (&c)[1][d / 8][4], int row, int n, Put put) {
+    const int lane = threadIdx.x % 32;
+    for (int e = 0; e < 4; ++e) {
+        const int r = row + lane / 4 + e / 2 * 8;
+        if (r >= n) continue;  // Excluded: rows past the last one.
+        for (int j = 0; j < d / 8; ++j) {
+            put(r * d + 8 * j + lane % 4 * 2 + e % 2, c[0][j][e]);
+        }
+    }
 }

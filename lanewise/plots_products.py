@@ -44,8 +44,8 @@ def products(passes: Sequence[tuple[str, Sequence[Product]]]) -> Picture:
                 canvas.box(x, y, cell + 28, high, "rim")
                 canvas.text(x + (cell + 28) / 2, y + 24, matrix.name, ("ink" if matrix.place == "global" else "on") + " head mid")
                 canvas.text(x + (cell + 28) / 2, y + high + 12, f"{matrix.rows} × {matrix.columns}", "dim small mid")
-            canvas.text(left + 101, y + 24, "+=" if c.name.startswith("d") and c.columns == "d" else "=", "ink")
-            canvas.text(left + 221, y + 24, "×", "ink")
+            canvas.text(left + 105, y + 24, "+=" if c.columns == "d" else "=", "ink mid")
+            canvas.text(left + 225, y + 24, "×", "ink mid")
             said.append(f"{title}: {c.name} ({c.place}) from {a.name} ({a.place}) and {b.name} ({b.place})")
     bottom = top + max(len(each) for _, each in passes) * (high + 34) + 6
     for x, (place, words) in zip((12, 132, 272), (("registers", "registers"), ("shared", "shared memory"), ("global", "global memory, added to")), strict=True):
