@@ -9,7 +9,8 @@ from dataclasses import dataclass, fields
 class Counters:
     """Sums over one launch. `None` means: not known (clang's PTX has no exact counts for some).
 
-    The memory counters equal Nsight Compute's metric of the comment; `sector` is 32 bytes.
+    The memory counters equal Nsight Compute's metric of the comment; `sector` is 32 bytes. What wgmma reads of shared memory passes by the load/store
+    unit: no `shared_*` counter has it.
     """
 
     global_load_requests: int | None = 0  # l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum
@@ -27,6 +28,7 @@ class Counters:
     warp_instructions: int | None = 0  # PTX instructions × warps that executed them
     active_lane_ratio: float | None = 0.0  # lanes that executed ÷ (32 × warp_instructions)
     flops: int | None = 0  # an fma counts 2; mma and wgmma 2·m·n·k
+    wgmma_instructions: int | None = 0  # wgmma.mma_async, one for the four warps of a warpgroup
     atomics: int | None = 0  # atomic operations, one a lane
     tma_load_bytes: int | None = 0  # global memory that bulk and tensor copies read: no l1tex lsu counter has them, global_bytes and dram_read_bytes do
     tma_store_bytes: int | None = 0  # global memory that they write

@@ -29,7 +29,7 @@ def summarise(report: Report, machine: Machine, stopped: bool) -> None:
         return by_line.setdefault(line or 0, LineCounters())
 
     lanes_of_line: dict[int, int] = {}
-    instructions = total_lanes = flops = 0
+    instructions = total_lanes = flops = products = 0
     for code in machine.program.codes.values():
         if code.number not in machine.executed:
             continue
@@ -43,10 +43,12 @@ def summarise(report: Report, machine: Machine, stopped: bool) -> None:
                 lanes_of_line[i.line or 0] = lanes_of_line.get(i.line or 0, 0) + n
                 work = flops_of(i) * n + machine.extra_flops(i) * w
                 line.flops += work
+                if i.opcode == "wgmma" and i.modifiers[0] == "mma_async":
+                    products += w
                 flops += work
             instructions += w * len(block.instructions)
             total_lanes += n * len(block.instructions)
-    c.warp_instructions, c.flops = instructions, flops
+    c.warp_instructions, c.flops, c.wgmma_instructions = instructions, flops, products // 4
     if instructions:
         c.active_lane_ratio = total_lanes / (32 * instructions)
     for number, line in by_line.items():
