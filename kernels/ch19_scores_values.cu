@@ -43,7 +43,7 @@ extern "C" __global__ void scores_values(
             }
         }
 
-        // s[j][e] belongs to row group + e / 2 * 8 and to key 8 j + pair + e % 2.
+        // s[j][e]: row group + e / 2 * 8, key 8 j + pair + e % 2.
         for (int h = 0; h < 2; ++h) {      // my upper row, my lower row
             float m_new = m[h];
             for (int j = 0; j < 2; ++j) {
