@@ -6,6 +6,7 @@ AGAIN = """        float s2[1][Bc / 8][4], dp2[1][Bc / 8][4];
         for (int j = 0; j < Bc / 8; ++j)
             for (int e = 0; e < 4; ++e) weigh(s2[0][j][e], dp2[0][j][e], numbers[mine + lane / 4 + e / 2 * 8], scale2);
         tiles::pack<1, Bc>(a, dp2, __half());
+        __syncthreads();
         float dq[1][d / 8][4] = {};
 """
 
