@@ -121,7 +121,11 @@ flash3(const __grid_constant__ ptx::TensorMap Qm, const __grid_constant__ ptx::T
             }
             load_v(work.head / group, 0);
         }
-        if (atomicAdd(&tickets[1], 1) == gridDim.x - 1) tickets[0] = tickets[1] = 0;   // the last block leaves zeros
+        __threadfence();                                     // my tickets before my end, for whoever sees it
+        if (atomicAdd(&tickets[1], 1) == gridDim.x - 1) {    // the last block leaves zeros
+            __threadfence();
+            tickets[0] = tickets[1] = 0;
+        }
         return;
     }
 
