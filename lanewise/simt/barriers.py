@@ -128,9 +128,11 @@ def barrier(batch: Batch, g: Group, id, count, mode: str, how: str, predicate, s
 
 def _barriers(batch: Batch, g: Group, which: int, value, operands: tuple, mode: str, how: str, predicate, slot: int | None, next_pc: int) -> int:
     """Lanes of one group that name different barriers: each set waits at its own."""
+    other = operands[1 - which]
+    if g.cols is None and all(x.__class__ not in (ndarray, Split) or full(x).shape[1] == 1 for x in (value, other, predicate)):
+        return _barriers_of_rows(batch, g, which, full(value), other, mode, how, predicate, slot, next_pc)
     flat = g.flattened()
     values = np.broadcast_to(full(value), g.shape).reshape(-1)
-    other = operands[1 - which]
     others = None if other.__class__ not in (ndarray, Split) else np.broadcast_to(full(other), g.shape).reshape(-1, 1)
     flags = None if predicate is None else np.broadcast_to(predicate, g.shape).reshape(-1, 1)
     parts = []
@@ -144,6 +146,24 @@ def _barriers(batch: Batch, g: Group, which: int, value, operands: tuple, mode: 
     batch.replace(g, *(part for part, _, _ in parts))
     for part, (id, count), flag in parts:
         part.pc = g.pc
+        following = barrier(batch, part, id, count, mode, how, flag, slot, next_pc)
+        if following >= 0:
+            part.pc = following
+    return -1
+
+
+def _barriers_of_rows(batch: Batch, g: Group, which: int, value: ndarray, other, mode: str, how: str, predicate, slot: int | None, next_pc: int) -> int:
+    """The same where the operands are the same in every block: the group parts by threads alone."""
+    values = np.broadcast_to(value, (g.n, 1))[:, 0]
+    parts = []
+    for k in np.unique(values):
+        index = np.flatnonzero(values == k)
+        pick = lambda x: x if x.__class__ not in (ndarray, Split) else np.broadcast_to(full(x), (g.n, 1))[index]  # noqa: E731,B023
+        parts.append((g.taken(index), (int(k), pick(other)) if which == 0 else (pick(other), int(k)), None if predicate is None else pick(predicate)))
+    if len(parts) == 1:
+        return barrier(batch, g, *parts[0][1], mode, how, predicate, slot, next_pc)
+    batch.replace(g, *(part for part, _, _ in parts))
+    for part, (id, count), flag in parts:
         following = barrier(batch, part, id, count, mode, how, flag, slot, next_pc)
         if following >= 0:
             part.pc = following

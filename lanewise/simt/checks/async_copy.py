@@ -46,7 +46,8 @@ class Watched:
         self.flight = np.zeros(len(check.used), np.int32)
         self.bulk: list[Bulk] = [Bulk(-1, 0, 0, 0, 0)]
         self.reads: dict[int, proxy.Read] = {}  # reads of the asynchronous proxy under way, by ticket
-        self.reading: ndarray | None = None  # how many of them read each word
+        self.tickets = 0
+        self.reading: ndarray | None = None  # how many of them, of any block, read each word
         self.generic = np.zeros(len(check.used), i64) if batch.machine.program.asynchronous else None  # last writer of each word: thread + 1, time, site
         self.fences: dict[int, proxy.Fence] = {}  # the last proxy fence of each thread
 
@@ -57,10 +58,13 @@ class Watched:
         other = Watched.__new__(Watched)
         other.check, other.batch = self.check.columns(batch, keep), batch
         other.flight = self.flight.copy() if self.flight.ndim == 1 else np.ascontiguousarray(self.flight[:, keep])
-        other.bulk, other.fences = list(self.bulk), dict(self.fences)
-        other.reads = dict(self.reads)
-        other.reading = None if self.reading is None else self.reading.copy()
-        other.generic = None if self.generic is None else self.generic.copy()
+        other.bulk, other.fences, other.tickets = list(self.bulk), dict(self.fences), self.tickets
+        other.reads = {ticket: part for ticket, part in ((t, read.part(keep)) for t, read in self.reads.items()) if part is not None}
+        other.reading = None if self.reading is None else np.zeros_like(self.reading)
+        for read in other.reads.values():
+            other.reading[read.words] += 1
+        generic = self.generic
+        other.generic = None if generic is None else generic.copy() if generic.ndim == 1 else np.ascontiguousarray(generic[:, keep])
         return other
 
     # ------------------------------------------------------------------ cp.async
@@ -102,8 +106,11 @@ class Watched:
         self.flight[self.check._range(offsets, copy.size), np.repeat(columns, words)] = serial
 
     def spread(self) -> None:
+        """From now on a column for each block."""
         if self.flight.ndim == 1:
             self.flight = np.repeat(self.flight[:, None], self.batch.B, axis=1)
+        if self.generic is not None and self.generic.ndim == 1:
+            self.generic = np.repeat(self.generic[:, None], self.batch.B, axis=1)
 
     # ------------------------------------------------------------------ bulk copies: see proxy
 
@@ -111,6 +118,13 @@ class Watched:
         """Numbers of 32-bit words as numbers of the check's own words."""
         per = 4 // self.check.grain
         return words if per == 1 else (words[:, None] * per + np.arange(per)).ravel()
+
+    def at(self, index: ndarray, columns: ndarray | None) -> Any:
+        """The index of words in the blocks `columns` (None: all of the batch)."""
+        if columns is None or len(columns) == self.batch.B:
+            return index
+        self.spread()
+        return np.ix_(index, columns)
 
     # ------------------------------------------------------------------ accesses of threads
 
@@ -122,13 +136,13 @@ class Watched:
         self._look(g, iid, p, total, "write")
         self.check.write(g, iid, p, total, values, size)
         if self.generic is not None:
-            self._written(g, iid, p.offsets, g.rows, total)
+            self._written(g, iid, p.offsets, g.rows, total, None)
 
     def atomic(self, g: Group, iid: int, p, total: int, reads: bool = True) -> None:
         self._look(g, iid, p, total, "atomic")
         self.check.atomic(g, iid, p, total, reads)
         if self.generic is not None:
-            self._written(g, iid, p.offsets, g.rows, total)
+            self._written(g, iid, p.offsets, g.rows, total, None)
 
     def read_each(self, g: Group, iid: int, offsets: ndarray, columns: ndarray, total: int, how: str = "read") -> None:
         self._look_each(g, iid, offsets, columns, total, how)
@@ -138,32 +152,36 @@ class Watched:
         self._look_each(g, iid, offsets, columns, total, "write")
         self.check.write_each(g, iid, offsets, columns, total, values, size)
         if self.generic is not None:
-            self._written(g, iid, offsets, np.repeat(g.rows, self.batch.B) if g.cols is None else g.rows, total)
+            self._written(g, iid, offsets, np.repeat(g.rows, self.batch.B) if g.cols is None else g.rows, total, columns)
 
     def atomic_each(self, g: Group, iid: int, offsets: ndarray, columns: ndarray, total: int, reads: bool) -> None:
         self._look_each(g, iid, offsets, columns, total, "atomic")
         self.check.atomic_each(g, iid, offsets, columns, total, reads)
         if self.generic is not None:
-            self._written(g, iid, offsets, np.repeat(g.rows, self.batch.B) if g.cols is None else g.rows, total)
+            self._written(g, iid, offsets, np.repeat(g.rows, self.batch.B) if g.cols is None else g.rows, total, columns)
 
-    def _written(self, g: Group, iid: int, offsets, rows: ndarray, total: int) -> None:
+    def _written(self, g: Group, iid: int, offsets, rows: ndarray, total: int, columns: ndarray | None) -> None:
         """Threads wrote through the generic proxy: no copy's data any more, and to be fenced before the asynchronous proxy reads it."""
         words = max(total // self.check.grain, 1)
         tags = (rows + 1) + i64(min(self.batch.time, TIME_MASK) << TIME_SHIFT | min(iid, SITE_MASK) << SITE_SHIFT)
         index = self.check._range(offsets, total)
-        self.flight[index] = 0
         assert self.generic is not None
+        if columns is not None and self.batch.B > 1:
+            self.spread()
+            index = index, np.repeat(columns, words)
+        self.flight[index] = 0
         if index.__class__ in (int, slice):
             self.generic[index] = tags[-1]
-        else:
-            self.generic[index] = np.repeat(tags, words) if words > 1 else tags
+            return
+        tags = np.repeat(tags, words) if words > 1 else tags
+        self.generic[index] = tags[:, None] if self.generic.ndim == 2 and columns is None else tags if self.generic.ndim == 1 or self.batch.B > 1 else tags[:, None]
 
     # ------------------------------------------------------------------ looking
 
     def _look(self, g: Group, iid: int, p, total: int, how: str) -> None:
         index = self.check.range_of(p, total)
         if how != "read" and self.reading is not None and np.any(self.reading[index]):
-            proxy.overwritten(self, g, iid, np.arange(len(self.flight))[index].ravel() if index.__class__ is not int else np.array([index]), how)
+            proxy.overwritten(self, g, iid, np.arange(len(self.flight))[index].ravel() if index.__class__ is not int else np.array([index]), how, None)
         here = self.flight[index]
         if not np.any(here):
             return
@@ -181,7 +199,7 @@ class Watched:
         words = max(total // self.check.grain, 1)
         index = self.check._range(offsets, total)
         if how != "read" and self.reading is not None and self.reading[index].any():
-            proxy.overwritten(self, g, iid, index, how)
+            proxy.overwritten(self, g, iid, index, how, np.unique(columns))
         here = self.flight[index] if self.flight.ndim == 1 else self.flight[index, np.repeat(columns, words)]
         if not here.any():
             return

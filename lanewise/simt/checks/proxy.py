@@ -23,11 +23,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A read that is under way: the instruction, the threads that issued it, the words."""
+    """A read that is under way: the instruction, the threads that issued it, the words, the blocks (None: all of the batch)."""
 
     iid: int
     rows: ndarray
     words: ndarray
+    columns: ndarray | None
+
+    def part(self, keep: ndarray) -> Read | None:
+        """What of it the blocks `keep` do."""
+        if self.columns is None:
+            return self
+        here = np.flatnonzero(np.isin(keep, self.columns))
+        return Read(self.iid, self.rows, self.words, here) if len(here) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +87,28 @@ def begin_read(g: Group, iid: int, words: ndarray) -> int:
         return 0
     check = watched(batch)
     rows = np.unique(g.rows)
+    columns = columns_of(g)
     index = check.words_of(words)
+    at = check.at(index, columns)
     check.check.partial_sync()
-    _set(check, g, iid, index)
-    _landed(check, g, iid, index, rows)
-    _fenced(check, g, iid, index, rows)
+    _set(check, g, iid, index, columns)
+    _landed(check, g, iid, index, at, rows)
+    _fenced(check, g, iid, index, at, rows)
     check.check.used[index] = True
     if check.reading is None:
         check.reading = np.zeros(len(check.flight), np.int16)
     check.reading[index] += 1
-    ticket = max(check.reads, default=0) + 1
-    check.reads[ticket] = Read(iid, rows, index)
-    return ticket
+    check.tickets += 1
+    check.reads[check.tickets] = Read(iid, rows, index, columns)
+    return check.tickets
+
+
+def columns_of(g: Group) -> ndarray | None:
+    """The blocks whose lanes are in a group; None for all of the batch."""
+    if g.cols is None or g.batch.B == 1:
+        return None
+    columns = np.unique(g.cols)
+    return None if len(columns) == g.batch.B else columns
 
 
 def end_read(batch: Batch, ticket: int) -> None:
@@ -102,7 +120,7 @@ def end_read(batch: Batch, ticket: int) -> None:
     check.reading[read.words] -= 1
     # One read by all of them, as far as order goes: each knows that it is over
     row = int(read.rows[0])
-    check.check.records.read_now(read.words, row, read.iid)
+    check.check.records.read_now(read.words, row, read.iid, read.columns)
     batch.time += 1
     if batch.happened is not None and len(read.rows) > 1:
         over = batch.happened.nothing()
@@ -117,8 +135,10 @@ def begin_write(g: Group, row: int, iid: int, words: ndarray, b, swizzle: int = 
     batch = g.batch
     check = watched(batch)
     index = check.words_of(words)
+    columns = columns_of(g)
+    at = check.at(index, columns)
     check.check.partial_sync()
-    here = check.flight[index]
+    here = check.flight[at]
     rows = np.array([row])
     if here.any() and not check._all_seen(here, rows):
         flat = here if here.ndim == 1 else here.min(axis=1)
@@ -126,15 +146,18 @@ def begin_write(g: Group, row: int, iid: int, words: ndarray, b, swizzle: int = 
         if len(lanes) and flat[lanes[0]] < 0:
             _copied_over(check, g, row, iid, check.bulk[-int(flat[lanes[0]])], int(index[lanes[0]]))
     if check.reading is not None and check.reading[index].any():
-        overwritten(check, g, iid, index, "write", row)
-    check.check.records.overwrite(index, row, iid)
-    check.bulk.append(Bulk(iid, row, b.slot, int(b.phase.min()), b.offset, swizzle))
-    check.flight[index] = 1 - len(check.bulk)
-    check.check.known[index] = True
+        overwritten(check, g, iid, index, "write", columns, row)
+    check.check.records.overwrite(index, row, iid, columns)
+    phases = b.phase if columns is None else b.phase[columns]
+    check.bulk.append(Bulk(iid, row, b.slot, int(phases.min()), b.offset, swizzle))
+    check.flight[at] = 1 - len(check.bulk)
+    if columns is not None:
+        check.check._spread_known()
+    check.check.known[at] = True
     check.check.used[index] = False
     check.check.stored_at[index] = iid
     if check.generic is not None:
-        check.generic[index] = 0
+        check.generic[at] = 0
 
 
 def swizzle_of(batch: Batch, words: ndarray) -> ndarray:
@@ -151,9 +174,9 @@ def swizzle_of(batch: Batch, words: ndarray) -> ndarray:
 # ------------------------------------------------------------------------------------------------ parts of a read
 
 
-def _set(check: Watched, g: Group, iid: int, index: ndarray) -> None:
+def _set(check: Watched, g: Group, iid: int, index: ndarray, columns: ndarray | None) -> None:
     known = check.check.known[index]
-    known = known if known.ndim == 1 else known.all(axis=1)
+    known = known if known.ndim == 1 else (known if columns is None else known[:, columns]).all(axis=1)
     if known.all():
         return
     bad = np.flatnonzero(~known)
@@ -163,9 +186,9 @@ def _set(check: Watched, g: Group, iid: int, index: ndarray) -> None:
     check.check._unset(g, iid, thread, block, int(index[bad[0]]) * grain, index[bad] * grain, "read")
 
 
-def _landed(check: Watched, g: Group, iid: int, index: ndarray, rows: ndarray) -> None:
+def _landed(check: Watched, g: Group, iid: int, index: ndarray, at, rows: ndarray) -> None:
     """Copies into these words must have been seen by the threads that issue the read."""
-    here = check.flight[index]
+    here = check.flight[at]
     if not here.any() or check._all_seen(here, rows):
         return
     flat = here if here.ndim == 1 else np.where((here > 0).any(axis=1), here.max(axis=1), here.min(axis=1))
@@ -180,12 +203,13 @@ def _landed(check: Watched, g: Group, iid: int, index: ndarray, rows: ndarray) -
             return
 
 
-def _fenced(check: Watched, g: Group, iid: int, index: ndarray, rows: ndarray) -> None:
+def _fenced(check: Watched, g: Group, iid: int, index: ndarray, at, rows: ndarray) -> None:
     """What threads wrote must be ordered before the read, and a proxy fence must stand between."""
     batch = check.batch
     if check.generic is None or batch.happened is None:
         return
-    tags = check.generic[index]
+    tags = check.generic[at]
+    tags = tags if tags.ndim == 1 else tags.max(axis=1)
     written = np.flatnonzero(tags)
     if not len(written):
         return
@@ -260,12 +284,13 @@ def _copied_over(check: Watched, g: Group, row: int, iid: int, bulk: Bulk, word:
     _add(check, "async-copy", iid, text, name, index, dims, thread, block)
 
 
-def overwritten(check: Watched, g: Group, iid: int, index: ndarray, how: str, row: int | None = None) -> None:
-    """Somebody writes what the asynchronous proxy still reads."""
+def overwritten(check: Watched, g: Group, iid: int, index: ndarray, how: str, columns: ndarray | None, row: int | None = None) -> None:
+    """Somebody writes, in the blocks `columns` (None: all), what the asynchronous proxy may still read there."""
     faults = check.check.machine.faults
     assert check.reading is not None
     bad = index[check.reading[index] > 0]
-    read = next((r for r in check.reads.values() if np.isin(bad, r.words).any()), None)
+    here = [r for r in check.reads.values() if columns is None or r.columns is None or np.isin(columns, r.columns).any()]
+    read = next((r for r in here if np.isin(bad, r.words).any()), None)
     if read is None:
         return
     word = int(bad[np.isin(bad, read.words)][0])

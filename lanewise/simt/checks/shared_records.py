@@ -125,13 +125,19 @@ class SharedRecords:
                     clean &= self._compare(a, offsets, columns, j, kept, tags, "write", same)
         return clean
 
-    def overwrite(self, words: ndarray, row: int, iid: int) -> None:
-        """Thread `row` issues an asynchronous copy into these words: all earlier accesses must be ordered before it. Their records end here."""
+    def overwrite(self, words: ndarray, row: int, iid: int, columns: ndarray | None = None) -> None:
+        """Thread `row` issues an asynchronous copy into these words (in the blocks `columns`): all earlier accesses must be ordered before it.
+
+        Their records end here.
+        """
         if not len(self.writer):
             return
         batch = self.batch
+        if columns is not None:
+            self.spread()
+        at = words if columns is None else np.ix_(words, columns)
         for record, access in ((self.writer, "write"), (self.plain, "write"), (self.reader, "read"), (self.reader2, "read")):
-            old = record[words]
+            old = record[at]
             if not old.any():
                 continue
             flat = old if old.ndim == 1 else old.max(axis=1)
@@ -142,18 +148,21 @@ class SharedRecords:
                 bad[here] = ~batch.happened.knows(np.full(len(here), row), who, when)
             if bad.any():
                 self._report_copy(words, np.flatnonzero(bad), flat, row, iid, access)
-            record[words] = 0
+            record[at] = 0
 
-    def read_now(self, words: ndarray, row: int, iid: int) -> None:
-        """Thread `row` has just read these words, once each."""
+    def read_now(self, words: ndarray, row: int, iid: int, columns: ndarray | None = None) -> None:
+        """Thread `row` has just read these words, once each (in the blocks `columns`)."""
+        if columns is not None:
+            self.spread()
         if not len(self.writer):
             self._allocate()
+        at = words if columns is None else np.ix_(words, columns)
         tag = i64((row + 1) + (min(self.batch.time, TIME_MASK) << TIME_SHIFT | min(iid, SITE_MASK) << SITE_SHIFT))
-        old = self.reader[words]
+        old = self.reader[at]
         other = (old != 0) & ((old ^ tag) & WHO != 0)
         if other.any():
-            self.reader2[words] = np.where(other, old, self.reader2[words])
-        self.reader[words] = tag
+            self.reader2[at] = np.where(other, old, self.reader2[at])
+        self.reader[at] = tag
 
     def _report_copy(self, words: ndarray, lanes: ndarray, old: ndarray, row: int, iid: int, access: str) -> None:
         machine = self.batch.machine
