@@ -48,7 +48,7 @@ def attention(q: Any, k: Any, v: Any, *, causal: bool = False, lse: bool = False
     dtype = names.pop()
     wide = 64 if d <= 64 else 128
     rung = best_rung(int(cp.cuda.Device().compute_capability), dtype, wide)
-    flat = [cp.ascontiguousarray(_padded(cp, x.reshape(-1, *x.shape[-2:]), wide)) for x in arrays]
+    flat = [cp.ascontiguousarray(_padded(cp, x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:]), wide)) for x in arrays]
     heads = flat[0].shape[0]
     out, sums = cp.zeros((heads, nq, wide), flat[0].dtype), cp.full((heads, nq), -np.inf, np.float32)
     if heads and nq and nk:
