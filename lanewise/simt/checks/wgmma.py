@@ -10,13 +10,7 @@ import numpy as np
 from .. import explain_tensor
 from ..instructions.wgmma_layout import Descriptor, chunks, read_descriptor, words
 from ..values import ndarray
-
-try:
-    from . import proxy
-except ImportError:  # until checks/proxy.py is there
-    from types import SimpleNamespace
-
-    proxy = SimpleNamespace(begin_read=lambda *a: 0, end_read=lambda *a: None, swizzle_of=lambda *a: None)  # type: ignore
+from . import proxy
 
 if TYPE_CHECKING:
     from ..group import Group
@@ -109,16 +103,18 @@ def _inside(faults: Faults, g: Group, site: int, d: Descriptor, where: ndarray) 
     if low <= first and last < high:
         return True
     thread, block = faults.lane(g, 0)
-    start_low, start_high = machine.shared_extent(site, d.start)
-    if start_low == start_high:
+    before = [v for v in machine.shared_variables() if v.offset <= d.start]
+    if not before:
         finding = explain_tensor.descriptor_outside(
             line=faults.line(site), operand=_operand(faults, site), array=None, first=0, last=0, size=0, dims=None, thread=thread, block=block, form=_form(d)
         )
     else:
-        array, index, size, element, dims = faults.shared_at(site, d.start)
+        meant = max(before, key=lambda v: v.offset)
+        array, element, dims = faults.variable(meant.name)
         finding = explain_tensor.descriptor_outside(
-            line=faults.line(site), operand=_operand(faults, site), array=array, first=(first - start_low) // element, last=(last - start_low) // element,
-            size=size, dims=dims, thread=thread, block=block, form=_form(d),
+            line=faults.line(site), operand=_operand(faults, site), array=array, first=(first - meant.offset) // element,
+            last=(last - meant.offset) // element, size=meant.size // element, dims=None if dims and 0 in dims else dims, thread=thread, block=block,
+            form=_form(d),
         )  # fmt: skip
     faults.add(finding)
     return False

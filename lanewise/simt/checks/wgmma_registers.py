@@ -130,7 +130,8 @@ def _wgmma(graph: Graph, index: int, i: Instruction, s: _State, found: Registers
             products = s.origin.get(name, frozenset())
             if any(graph.body[k].modifiers != i.modifiers for k in products):
                 _use(index, [name], s, found, True)
-        if not s.written.isdisjoint(accumulators + _names(i.operands[1])):
+        held = _names(i.operands[1]) if isinstance(i.operands[1], Vector) else []
+        if not s.written.isdisjoint(accumulators + held):
             found.unfenced.add(index)
         s.written -= frozenset(accumulators)
         for name in accumulators:
@@ -141,14 +142,13 @@ def _wgmma(graph: Graph, index: int, i: Instruction, s: _State, found: Registers
 def _move(i: Instruction, s: _State) -> None:
     targets, sources = _names(i.operands[0]), _names(i.operands[1])
     products = frozenset().union(*(s.origin.get(name, frozenset()) for name in sources))
-    fresh = not sources or not s.written.isdisjoint(sources)
     for name in targets:
         here = products | s.origin.get(name, frozenset()) if i.predicate is not None else products
         if here:
             s.origin[name] = here
         else:
             s.origin.pop(name, None)
-    if fresh:
+    if not s.written.isdisjoint(sources):  # a constant counts for nothing: compilers move zeros down past the fence
         s.written |= frozenset(targets)
     elif i.predicate is None:
         s.written -= frozenset(targets)

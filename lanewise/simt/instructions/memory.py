@@ -236,5 +236,5 @@ def is_space(space: str, address):
 
 
 NAMES["ISSPACE"] = is_space
-EMIT = {"ld": emit_ld, "ldu": emit_ld, "st": emit_st, "prefetch": emit_nothing, "prefetchu": emit_nothing, "discard": emit_nothing,
-        "applypriority": emit_nothing, "nanosleep": emit_nothing, "griddepcontrol": emit_nothing, "pmevent": emit_nothing, "isspacep": emit_isspacep}  # fmt: skip
+_HINTS = ("prefetch", "prefetchu", "discard", "applypriority", "nanosleep", "griddepcontrol", "pmevent")
+EMIT = {"ld": emit_ld, "ldu": emit_ld, "st": emit_st, "isspacep": emit_isspacep, **dict.fromkeys(_HINTS, emit_nothing)}

@@ -103,7 +103,8 @@ def of_warps(g, site: int, x) -> ndarray:
     """A descriptor, which must be the same in all lanes: (warps, columns or 1)."""
     lanes = by_warp(g, x, u64)
     bits = lanes[:, 0]
-    if lanes.shape[1] > 1 and (lanes != lanes[:, :1]).any():
+    by_group = bits.reshape(-1, 4, bits.shape[1]) if len(bits) % 4 == 0 else bits
+    if (lanes.shape[1] > 1 and (lanes != lanes[:, :1]).any()) or (by_group != by_group[:, :1]).any() and len(bits) % 4 == 0:
         checks.differ(g, site)
     return np.broadcast_to(bits, (len(warps(g).index), bits.shape[1]))
 

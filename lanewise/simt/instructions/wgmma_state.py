@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..checks import proxy
 from ..checks import wgmma as checks
-from ..checks.wgmma import proxy
 from ..group import Group
 from ..values import i64, ndarray
 from .warp import warps

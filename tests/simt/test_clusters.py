@@ -1,0 +1,140 @@
+"""Clusters: what a kernel may do wrong with the shared memory of other blocks, told in words; setmaxnreg's pool of registers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from families.clusters import PREAMBLE
+
+from lanewise import simt
+
+SHARED = "__shared__ int s[64]; s[t] = x[b * 64 + t];"
+GOOD = f"{SHARED} sync(); y[b * 64 + t] = load(map(at(s + t), rank() ^ 1)); sync();"
+
+
+def launch(body: str, dims: str = "__cluster_dims__(2, 1, 1)", grid=4, schedule: int = 0) -> simt.Report:
+    source = f"""{PREAMBLE}
+extern "C" __global__ void {dims} shared(const int* x, int* y) {{
+    int t = threadIdx.x, b = blockIdx.x;
+    {body}
+}}"""
+    blocks = int(np.prod(grid))
+    return simt.compile(source).kernel("shared").launch(grid, 64, [np.arange(blocks * 64, dtype=np.int32), np.zeros(blocks * 64, np.int32)], schedule=schedule)
+
+
+def errors(report: simt.Report) -> list[simt.Finding]:
+    return [f for f in report.findings if f.severity == "error"]
+
+
+@pytest.mark.parametrize("schedule", range(4))
+def test_a_right_kernel_is_quiet(schedule: int) -> None:
+    report = launch(GOOD, schedule=schedule)
+    assert report.ok, str(report)
+
+
+@pytest.mark.parametrize("schedule", range(4))
+def test_a_barrier_of_the_block_is_not_enough(schedule: int) -> None:
+    found = errors(launch(GOOD.replace("sync(); y", "__syncthreads(); y"), schedule=schedule))
+    assert [f.kind for f in found] == ["race"], found
+    assert found[0].array == "s" and found[0].other is not None and found[0].block != found[0].other.block
+    assert "__syncthreads() is for one block: put cluster.sync()" in found[0].message
+
+
+@pytest.mark.parametrize("schedule", range(4))
+def test_a_block_that_ends_too_soon(schedule: int) -> None:
+    found = errors(launch(GOOD.replace("y[b * 64 + t] = load(map(at(s + t), rank() ^ 1)); sync();", "y[b * 64 + t] = load(map(at(s + t), rank() ^ 1));"), schedule=schedule))
+    assert {f.kind for f in found} == {"out-of-bounds"} and "may have ended by then" in found[0].message
+    assert "reads s of block" in found[0].message
+
+
+def test_memory_written_again_while_a_neighbour_reads() -> None:
+    body = GOOD.replace("rank() ^ 1)); sync();", "rank() ^ 1)); s[t] = 0; sync();")
+    found = errors(launch(body))
+    assert [f.kind for f in found] == ["race"]
+
+
+def test_two_blocks_write_the_same_word() -> None:
+    body = "__shared__ int s[64]; s[t] = 0; sync(); store(map(at(s + t), 0), b); sync(); y[b * 64 + t] = s[t];"
+    found = errors(launch(body))
+    assert found and found[0].kind == "race" and found[0].array == "s"
+    assert launch(body.replace("store(map(at(s + t), 0), b)", "store(map(at(s + t), rank() ^ 1), b)")).ok
+
+
+def test_what_nobody_set() -> None:
+    found = errors(launch("__shared__ int s[64]; if (rank() == 0) s[t] = t; sync(); y[b * 64 + t] = load(map(at(s + t), rank() ^ 1)); sync();"))
+    assert [f.kind for f in found] == ["uninitialised-read"] and found[0].array == "s"
+
+
+def test_beyond_the_array_of_another_block() -> None:
+    found = errors(launch(GOOD.replace("at(s + t)", "at(s + t + 8)")))
+    assert found[0].kind == "out-of-bounds" and found[0].array == "s" and found[0].index == 64
+
+
+def test_a_rank_that_is_not_there() -> None:
+    found = errors(launch(GOOD.replace("rank() ^ 1", "rank() + 1")))
+    assert found[0].kind == "out-of-bounds" and "asks for the shared memory of block 2 of its cluster" in found[0].message
+    found = errors(launch(GOOD, dims=""))
+    assert "the cluster has 1 block (ranks 0..0). Say how many with __cluster_dims__." in found[0].message
+
+
+def test_a_barrier_that_not_all_reach() -> None:
+    found = errors(launch(GOOD.replace("sync(); y", "if (rank() == 0) sync(); else { __syncthreads(); while (s[0] < 0); asm volatile(\"bar.sync 1, 128;\"); } y")))
+    assert found[0].kind == "deadlock" and "for the cluster barrier, but threads 0..63 of block (1,0,0) never arrive" in found[0].message
+
+
+def test_threads_that_have_left_are_not_waited_for() -> None:
+    assert launch("if (rank() == 1 || t > 7) return; sync(); y[b * 64 + t] = 1; sync();").ok
+
+
+def test_launches_that_do_not_fit() -> None:
+    assert "must be a multiple of the 2 blocks" in launch(GOOD, grid=3).findings[0].message
+    assert "a cluster may have 8 blocks, not 16" in launch(GOOD, dims="__cluster_dims__(16, 1, 1)", grid=16).findings[0].message
+
+
+def test_global_memory_between_blocks_is_ordered_by_the_cluster_barrier_alone() -> None:
+    body = "y[b * 64 + t] = 1; sync(); int z = y[(b ^ 1) * 64 + t]; sync(); y[b * 64 + t] = z;"
+    assert launch(body).ok, str(launch(body))
+    assert errors(launch(body.replace("sync(); int", "__syncthreads(); int")))[0].kind == "race"
+
+
+# ------------------------------------------------------------------------------------------------ setmaxnreg
+
+
+def pool(less: str, more: str, bounds: str = "384, 1", schedule: int = 0) -> simt.Report:
+    source = f"""extern "C" __global__ void __launch_bounds__({bounds}) roles(int* x) {{
+    if (threadIdx.x < 128) {{ {less} }} else {{ {more} }}
+    x[threadIdx.x] = threadIdx.x;
+}}"""
+    source = source.replace("DEC", 'asm volatile("setmaxnreg.dec.sync.aligned.u32 ').replace("INC", 'asm volatile("setmaxnreg.inc.sync.aligned.u32 ')
+    return simt.compile(source).kernel("roles").launch(1, 384, [np.zeros(384, np.int32)], schedule=schedule)
+
+
+@pytest.mark.parametrize("schedule", range(4))
+def test_registers_given_back_are_there_for_the_others(schedule: int) -> None:
+    assert pool('DEC 24;");', 'INC 240;");', schedule=schedule).ok
+
+
+def test_more_registers_than_the_block_has() -> None:
+    found = errors(pool('DEC 40;");', 'INC 240;");'))
+    assert found[0].kind == "deadlock" and "its warpgroups hold 40, 240, 168 a thread, 7168 are free" in found[0].message
+
+
+def test_the_wrong_direction() -> None:
+    found = errors(pool('INC 40;");', 'INC 168;");'))
+    assert [f.kind for f in found] == ["register-count"] and "has 168 registers a thread. Use setmaxnreg.dec" in found[0].message
+
+
+def test_not_all_warps_of_a_warpgroup() -> None:
+    found = errors(pool('if (threadIdx.x < 32) { DEC 24;"); }', ""))
+    assert found[0].kind == "barrier-divergence" and "setmaxnreg.dec" in found[0].message
+
+
+def test_without_a_known_number_of_registers_it_does_nothing() -> None:
+    report = pool('DEC 40;");', 'INC 240;");', bounds="384")
+    assert report.ok and [f.kind for f in report.findings] == ["setmaxnreg-ignored"]
+
+
+@pytest.mark.parametrize("count", [16, 30, 264])
+def test_counts_that_do_not_exist(count: int) -> None:
+    with pytest.raises((simt.Unsupported, simt.CompileError)):
+        pool(f'DEC {count};");', "")

@@ -1,0 +1,181 @@
+"""wgmma's rules: each fault is told by name and line, and the same kernel without it is quiet in every schedule."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lanewise import simt
+
+SOURCE = """\
+__device__ __forceinline__ unsigned long long tile(const void* p, int leading, int stride, unsigned long long mode) {
+    unsigned at = (unsigned)__cvta_generic_to_shared(p);
+    return (at & 0x3ffff) >> 4 | (unsigned long long)(leading >> 4) << 16 | (unsigned long long)(stride >> 4) << 32 | mode << 62;
+}
+__device__ __forceinline__ void fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int N> __device__ __forceinline__ void wait() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory"); }
+__device__ __forceinline__ void proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+__device__ __forceinline__ void mma(float (&d)[4], unsigned long long a, unsigned long long b) {
+    asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(a), "l"(b));
+}
+__device__ __forceinline__ void keep(float (&d)[4]) { for (int i = 0; i < 4; ++i) asm volatile("" : "+f"(d[i])::"memory"); }
+extern "C" __global__ void __launch_bounds__(256) product(const unsigned short* a, const unsigned short* b, float* out) {
+    __shared__ __align__(1024) unsigned short A[64 * 64], B[8 * 64], C[8 * 64];
+    for (int i = threadIdx.x; i < 64 * 64; i += blockDim.x) A[i] = a[i];
+    for (int i = threadIdx.x; i < 8 * 64; i += blockDim.x) B[i] = C[i] = b[i];
+    float d[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    BODY
+    for (int i = 0; i < 4; ++i) out[threadIdx.x * 4 + i] = d[i];
+}
+"""
+FIRST = SOURCE[: SOURCE.index("    BODY")].count("\n") + 1  # the line of BODY
+MMA = 11  # the line of the instruction
+READY = "proxy(); __syncthreads();"
+GOOD = f"""{READY}
+fence();
+for (int k = 0; k < 4; ++k) mma(d, tile(A + 16 * k, 16, 1024, 1), tile(B + 16 * k, 16, 1024, 1));
+commit();
+wait<0>();
+keep(d);"""
+
+
+def launch(body: str, threads: int = 128, **options) -> simt.Report:
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(n).astype(np.float16).view(np.uint16) for n in (64 * 64, 8 * 64))
+    return simt.compile(SOURCE.replace("BODY", body)).kernel("product").launch(1, threads, [a, b, np.zeros(threads * 4, np.float32)], **options)
+
+
+def only(body: str, threads: int = 128) -> simt.Finding:
+    """The one error of a launch."""
+    errors = [f for f in launch(body, threads).findings if f.severity == "error"]
+    assert len(errors) == 1, "\n".join(f.message for f in errors)
+    return errors[0]
+
+
+@pytest.mark.parametrize("schedule", range(4))
+@pytest.mark.parametrize("threads", [128, 256])
+def test_a_right_kernel_is_quiet(schedule: int, threads: int) -> None:
+    report = launch(GOOD, threads, schedule=schedule)
+    assert report.ok, str(report)
+    assert report.counters.wgmma_instructions == 4 * threads // 128
+    assert report.counters.flops == 4 * 2 * 64 * 8 * 16 * threads // 128
+
+
+def test_the_accumulators_used_before_the_wait() -> None:
+    found = only(GOOD.replace("wait<0>();", "d[0] += 1.0f; wait<0>();"))
+    assert (found.kind, found.line) == ("async-copy", FIRST + 4)
+    assert "uses an accumulator" in found.message and "Put wgmma.wait_group before the use." in found.message
+
+
+def test_no_wait_at_all() -> None:
+    found = only(GOOD.replace("wait<0>();\nkeep(d);", ""))
+    assert found.kind == "async-copy" and found.line == FIRST + 5  # the store to out
+
+
+def test_no_commit() -> None:
+    assert "It was never committed" in only(GOOD.replace("commit();\n", "")).message
+
+
+def test_a_wait_that_leaves_the_group_pending() -> None:
+    assert "wait for one group less" in only(GOOD.replace("wait<0>()", "wait<1>()")).message
+
+
+def test_a_group_before_the_last_may_be_used_after_wait_1() -> None:
+    body = f"""{READY} float e[4] = {{}};
+    fence(); mma(d, tile(A, 16, 1024, 1), tile(B, 16, 1024, 1)); commit();
+    mma(e, tile(A + 16, 16, 1024, 1), tile(B + 16, 16, 1024, 1)); commit();
+    wait<1>(); keep(d); d[0] *= 2.0f; d[1] *= 3.0f;
+    wait<0>(); keep(e); for (int i = 0; i < 4; ++i) d[i] += e[i];"""
+    assert launch(body).ok, str(launch(body))
+    assert only(body.replace("d[0] *= 2.0f;", "keep(e); d[0] += e[0];")).kind == "async-copy"
+
+
+def test_a_loop_with_products_under_way_is_quiet() -> None:
+    body = f"""{READY} float e[4] = {{}};
+    fence(); mma(e, tile(A, 16, 1024, 1), tile(B, 16, 1024, 1)); commit(); wait<0>(); keep(e);
+    #pragma unroll 1
+    for (int k = 1; k < (int)blockDim.x / 32; ++k) {{
+        float s[4] = {{}};
+        keep(s); fence();
+        mma(s, tile(A + 16 * k, 16, 1024, 1), tile(B + 16 * k, 16, 1024, 1)); commit();
+        for (int i = 0; i < 4; ++i) d[i] += e[i] * 2.0f;
+        wait<0>(); keep(s);
+        for (int i = 0; i < 4; ++i) e[i] = s[i];
+    }}
+    for (int i = 0; i < 4; ++i) d[i] += e[i];"""
+    assert launch(body).ok, str(launch(body))
+
+
+def test_no_fence_before_the_first_product() -> None:
+    found = only(GOOD.replace("fence();\n", "\n"))
+    assert (found.kind, found.line) == ("async-copy", MMA)
+    assert "no wgmma.fence has come yet" in found.message
+
+
+def test_registers_written_between_two_groups_without_a_fence() -> None:
+    again = GOOD.split("fence();\n")[1]
+    assert launch(f"{GOOD}\nfence();\n{again}").ok
+    assert launch(f"{GOOD}\n{again}").ok, "nothing was written in between"
+    found = only(f"{GOOD}\nd[0] *= 2.0f;\n{again}")
+    assert found.kind == "async-copy" and "its registers were written since" in found.message
+
+
+def test_no_proxy_fence() -> None:
+    found = [f for f in launch(GOOD.replace("proxy(); ", "")).findings if f.severity == "error"]
+    assert found and {f.kind for f in found} == {"async-copy"} and "fence.proxy.async" in found[0].message
+
+
+def test_the_tile_overwritten_before_the_wait() -> None:
+    found = [f for f in launch(GOOD.replace("wait<0>();", "B[threadIdx.x] = 0; wait<0>();")).findings if f.severity == "error"]
+    assert found and found[0].array == "B" and found[0].line == FIRST + 4
+    assert launch(GOOD.replace("keep(d);", "keep(d); __syncthreads(); B[threadIdx.x] = 0;")).ok
+
+
+def test_only_some_warps_come() -> None:
+    found = only(f"{READY} if (threadIdx.x < 64) {{ {GOOD.partition(READY)[2]} }}")
+    assert found.kind == "barrier-divergence" and "only threads 0..63 come to it" in found.message
+
+
+def test_a_warpgroup_that_the_block_cuts_off() -> None:
+    found = [f for f in launch(GOOD, 96).findings if f.severity == "error"]
+    assert found[0].kind == "barrier-divergence" and "Launch a multiple of 128 threads." in found[0].message
+
+
+def test_a_matrix_that_reaches_beyond_its_array() -> None:
+    found = only(GOOD.replace("B + 16 * k, 16, 1024, 1)", "B + 16 * k, 16, 1024, 1) + 64"))
+    assert found.kind == "out-of-bounds" and found.array == "B" and "the matrix B of the wgmma" in found.message
+    found = only(GOOD.replace("tile(A + 16 * k, 16, 1024, 1)", "tile(A + 16 * k, 16, 2048, 1)"))
+    assert found.kind == "out-of-bounds" and found.array == "A" and "stride offset 2048" in found.message
+
+
+def test_a_descriptor_that_points_at_nothing() -> None:
+    found = only(GOOD.replace("tile(A + 16 * k, 16, 1024, 1)", "(tile(A + 16 * k, 16, 1024, 1) & ~0x3fffull)"))
+    assert found.kind == "out-of-bounds" and "points at no shared array" in found.message
+
+
+def test_a_tile_that_begins_inside_the_swizzle_pattern() -> None:
+    found = [f for f in launch(GOOD.replace("B + 16 * k, 16, 1024, 1)", "C - 64 + 16 * k, 16, 1024, 1)")).findings if f.kind == "misaligned"]
+    assert not found  # out of bounds comes first
+    body = GOOD.replace("A + 16 * k, 16, 1024, 1)", "A + 64 + 16 * k, 16, 896, 1)")
+    found = [f for f in launch(body).findings if f.kind == "misaligned"]
+    assert found and "128 bytes behind a multiple of 1024" in found[0].message and found[0].index == 64
+
+
+def test_descriptors_that_differ_between_lanes() -> None:
+    found = only(GOOD.replace("B + 16 * k, 16, 1024, 1)", "threadIdx.x < 5 ? B : C, 16, 1024, 1)"))
+    assert found.kind == "warp-mask" and "not the same in all 128 threads" in found.message
+    found = only(GOOD.replace("B + 16 * k, 16, 1024, 1)", "threadIdx.x < 32 ? B : C, 16, 1024, 1)"))
+    assert found.kind == "warp-mask"
+
+
+def test_unset_shared_memory() -> None:
+    found = [f for f in launch(GOOD.replace("proxy();", "__shared__ __align__(1024) unsigned short U[8 * 64]; proxy();").replace("tile(B", "tile(U")).findings]
+    assert any(f.kind == "uninitialised-read" and f.array == "U" for f in found)
+
+
+@pytest.mark.parametrize("what", ["m64n12k16.f32.f16.f16", "m64n8k8.f32.f16.f16", "m64n8k16.f32.f16.bf16"])
+def test_shapes_that_do_not_exist(what: str) -> None:
+    with pytest.raises((simt.Unsupported, simt.CompileError)):
+        simt.compile(SOURCE.replace("BODY", GOOD).replace("m64n8k16.f32.f16.f16", what)).kernel("product")
