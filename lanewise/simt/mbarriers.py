@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .access import lanes_group, lanes_of
+from .clusters import OFFSET, RANK_SHIFT, peer_columns
 from .group import Group
 from .shapes import take_rows
 from .values import Split, full, i64, ndarray, tidy, u64
@@ -179,7 +180,26 @@ def barriers(batch: Batch) -> Barriers:
 
 
 def parts(g: Group, address) -> list[tuple[int, Group, ndarray | None]]:
-    """The lanes of a group by the shared offset they name: (offset, group of the lanes, their indices; None for all of them)."""
+    """The lanes of a group by the shared offset they name: (offset, group of the lanes, their indices; None for all of them).
+
+    Where they name another block of the cluster, the group's columns are that block's.
+    """
+    return [part if part[0] <= OFFSET else _elsewhere(g, *part) for part in _by_offset(g, address)]
+
+
+def _elsewhere(g: Group, address: int, part: Group, index: ndarray | None) -> tuple[int, Group, ndarray]:
+    """A part whose barrier lies in the block that the rank in the address names."""
+    batch = g.batch
+    index = np.arange(g.n) if index is None else index
+    rows, columns = part.rows, part.cols
+    if columns is None:
+        rows, columns = np.repeat(rows, batch.B), np.tile(np.arange(batch.B), len(index))
+        index = (index[:, None] * batch.B + np.arange(batch.B)).ravel()
+    there = peer_columns(batch, columns, (address >> RANK_SHIFT) - 1)
+    return address & OFFSET, Group(batch, rows, there, g.pc, [], g.code), index
+
+
+def _by_offset(g: Group, address) -> list[tuple[int, Group, ndarray | None]]:
     if address.__class__ is int:
         return [(address, g, None)]
     x = address.full() if address.__class__ is Split else address
