@@ -28,7 +28,6 @@ extern "C" __global__ void full_empty(
         ptx::mbarrier_arrive_expect_tx(full + 8 * s, bytes);
         ptx::tma_load_2d(ptx::shared_address(ring[s]), &Vm, full + 8 * s, 0,
                          n * rows);
-        //@stub
         //@end
     };
 
@@ -37,7 +36,6 @@ extern "C" __global__ void full_empty(
             //@solution how many arrivals end a phase of either?
             ptx::mbarrier_init(full + 8 * s, 1);    // thread 0, and bytes
             ptx::mbarrier_init(empty + 8 * s, 64);  // every reader
-            //@stub
             //@end
         }
         ptx::fence_mbarrier_init();
@@ -51,14 +49,12 @@ extern "C" __global__ void full_empty(
         const int s = n % stages;
         //@solution wait until the stage is full
         ptx::mbarrier_wait_parity(full + 8 * s, n / stages & 1);
-        //@stub
         //@end
 
         for (int j = 0; j < rows && n * rows + j < Nk; ++j)
             sum += p[n * rows + j] * __half2float(ring[s][j][t]);
         //@solution tell thread 0 that I have read it
         ptx::mbarrier_arrive(empty + 8 * s);
-        //@stub
         //@end
     }
     O[t] = sum;

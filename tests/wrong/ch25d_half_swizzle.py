@@ -3,7 +3,7 @@ from lanewise.exercise import Wrong
 PLACE = "const int place = t * 64 + (c ^ t / 2 % 4) * 16;"
 
 WRONG = [
-    Wrong("as if rows had 128 bytes", [(PLACE, PLACE.replace("t / 2 % 4", "t % 8"))], kind="wrong-values"),
+    Wrong("as if rows had 128 bytes", [(PLACE, PLACE.replace("t / 2 % 4", "t % 8"))], kind="out-of-bounds", says="reads tile["),
     Wrong("row, not pair of rows", [(PLACE, PLACE.replace("t / 2 % 4", "t % 4"))], kind="wrong-values"),
     Wrong("plain", [(PLACE, PLACE.replace("(c ^ t / 2 % 4)", "c"))], kind="wrong-values"),
     Wrong(
@@ -15,5 +15,5 @@ WRONG = [
         kind="over-budget", says="shared_load_wavefronts",
     ),
     Wrong("doesn't wait", [("    ptx::mbarrier_wait_parity(bar, 0);  // tile is filled\n", "")], kind="async-copy", says="tile"),
-    Wrong("no barrier before the others wait", [("    __syncthreads();                    // qs is filled, the barrier is there\n", "")], kind="async-copy"),
+    Wrong("no barrier before the others wait", [("    __syncthreads();                    // qs is filled, the barrier is there\n", "")], kind="mbarrier", says="Put __syncthreads() behind the initialisation"),
 ]
