@@ -128,14 +128,13 @@ def end_read(batch: Batch, ticket: int) -> None:
         batch.happened.acquire(read.rows, over, 0, 0)
 
 
-def begin_write(g: Group, row: int, iid: int, words: ndarray, b, swizzle: int = -1) -> None:
-    """Thread `row` issues a copy into these words, which mbarrier `b` tells the end of."""
+def begin_write(g: Group, row: int, iid: int, words: ndarray, b, columns: ndarray | None, swizzle: int = -1) -> None:
+    """Thread `row` issues a copy into these words of the blocks `columns` (None: all), which their mbarriers `b` tell the end of."""
     from .async_copy import Bulk
 
     batch = g.batch
     check = watched(batch)
     index = check.words_of(words)
-    columns = columns_of(g)
     at = check.at(index, columns)
     check.check.partial_sync()
     here = check.flight[at]

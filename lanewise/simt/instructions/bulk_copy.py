@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import clusters
 from ..access import lanes_group
 from ..checks import bulk as check
 from ..checks import mbarrier as barrier_check
@@ -76,7 +77,7 @@ class Landing:
             return Landing(self.words, self.data if self.data.shape[1] == 1 else self.data[:, keep], None)
         here = np.flatnonzero(np.isin(self.blocks, keep))
         data = self.data if self.data.shape[1] == 1 else self.data[:, here]
-        return Landing(self.words, data, np.searchsorted(keep, self.blocks[here]))
+        return Landing(self.words, data, np.searchsorted(keep, self.blocks[here]))  # `keep` is in order
 
     def land(self, batch) -> None:
         if self.blocks is None:
@@ -97,30 +98,46 @@ def arriving(lane: Lane, iid: int, barrier: int) -> Barrier | None:
     return b
 
 
-def deliver(lane: Lane, iid: int, b: Barrier | None, words: ndarray, data: ndarray, nbytes: int, swizzle: int = -1) -> None:
-    """Data for shared memory, and its bytes for the mbarrier. `data`: words × the lane's blocks, or one column for all of them."""
+def local(lane: Lane, address: int) -> tuple[int, ndarray]:
+    """A shared::cluster address as an offset, and the columns of the blocks that it lies in."""
+    offsets, columns = clusters.local(lane.g.batch, np.full(len(lane.columns), address), lane.columns)
+    return int(offsets[0]), columns
+
+
+def receivers(lane: Lane, columns: ndarray, mask: int | None) -> list[ndarray]:
+    """For each block of the cluster that a copy goes to, its columns. `mask`: the ranks of a multicast."""
+    if mask is None:
+        return [columns]
     batch = lane.g.batch
-    landing = Landing(words, data, None if lane.everywhere else lane.columns)
+    return [clusters.peer_columns(batch, lane.columns, rank) for rank in range(batch.machine.cluster) if mask >> rank & 1]
+
+
+def deliver(lane: Lane, iid: int, b: Barrier | None, words: ndarray, data: ndarray, nbytes: int, columns: ndarray, swizzle: int = -1) -> None:
+    """Data for shared memory of the blocks `columns`, and its bytes for their mbarriers. `data`: words × blocks, or one column for all of them."""
+    batch = lane.g.batch
+    everywhere = len(columns) == batch.B and bool((columns[1:] > columns[:-1]).all())
+    landing = Landing(words, data, None if everywhere else columns)
     if b is None:
         landing.land(batch)
         return
     if batch.machine.check:
-        proxy.begin_write(lane.g, lane.row, iid, words, b, swizzle)
+        proxy.begin_write(lane.g, lane.row, iid, words, b, None if everywhere else columns, swizzle)
     phase = b.phase.copy()
-    if not lane.everywhere:
+    if not everywhere:
         phase[:] = -1
-        phase[lane.columns] = b.phase[lane.columns]
+        phase[columns] = b.phase[columns]
     b.data.append((phase, landing))
-    barriers(batch).bytes(b, -nbytes, slice(None) if lane.everywhere else lane.columns)
+    barriers(batch).bytes(b, -nbytes, slice(None) if everywhere else columns)
 
 
-def load(g, iids: tuple[int, int, int], to, source, size, barrier) -> None:
-    """Global → shared memory."""
+def load(g, iids: tuple[int, int, int], to, source, size, barrier, mask=None) -> None:
+    """Global → shared memory; of the blocks of the cluster that `mask` names, if there is one."""
     m = g.batch.machine
     write, read, at = iids
-    for lane in lanes(g, (to, size, barrier), (source,)):
-        to_, size_, barrier_ = lane.fixed
-        b = arriving(lane, at, barrier_)
+    for lane in lanes(g, (to, size, barrier) if mask is None else (to, size, barrier, mask), (source,)):
+        size_ = lane.fixed[1]
+        to_, columns = local(lane, lane.fixed[0])
+        b = arriving(lane, at, local(lane, lane.fixed[2])[0])
         m.tma_requests += len(lane.columns)
         place = check.shared_place(lane.g, write, to_, size_, UNIT, "write")
         cut = np.full((size_ // 4, len(lane.columns)), 0, u32)
@@ -130,15 +147,16 @@ def load(g, iids: tuple[int, int, int], to, source, size, barrier) -> None:
                 continue
             a, offset = run
             cut[:, k] = np.frombuffer(a.data[offset : offset + size_].tobytes(), u32)
-            check.read_global(_one(lane, k), read, a, np.array([offset]), size_)
+            check.read_global(one_block(lane, k), read, a, np.array([offset]), size_)
             m.tma_load_bytes += size_
-        if place:
-            deliver(lane, write, b, np.arange(to_ >> 2, to_ + size_ >> 2), cut, size_)
-        elif b is not None:
-            barriers(g.batch).bytes(b, -size_, lane.columns)
+        for there in receivers(lane, columns, None if mask is None else lane.fixed[3]):
+            if place:
+                deliver(lane, write, b, np.arange(to_ >> 2, to_ + size_ >> 2), cut, size_, there)
+            elif b is not None:
+                barriers(g.batch).bytes(b, -size_, there)
 
 
-def _one(lane: Lane, k: int) -> Group:
+def one_block(lane: Lane, k: int) -> Group:
     """The lane in one of its blocks."""
     return lanes_group(lane.g, np.array([k])) if len(lane.columns) > 1 else lane.g
 
@@ -147,7 +165,7 @@ def _global_run(lane: Lane, k: int, iid: int, address: int, size: int, access: s
     """Where a run of global memory lies; None, with a finding, where it doesn't."""
     m = lane.g.batch.machine
     a = m.memory.ranges.get(address >> RANGE)
-    g, at = _one(lane, k), np.array([address])
+    g, at = one_block(lane, k), np.array([address])
     if a is None or a.space == "param":
         m.faults.no_allocation(g, iid, np.array([0]), at, access, size)
         return None
@@ -165,8 +183,9 @@ def between(g, iids: tuple[int, int, int], to, source, size, barrier, operation:
     batch = g.batch
     write, read, at = iids
     for lane in lanes(g, (to, source, size, barrier), ()):
-        to_, source_, size_, barrier_ = lane.fixed
-        b = arriving(lane, at, barrier_)
+        source_, size_ = lane.fixed[1:3]
+        to_, columns = local(lane, lane.fixed[0])
+        b = arriving(lane, at, local(lane, lane.fixed[3])[0])
         places = check.shared_place(lane.g, write, to_, size_, UNIT, "write"), check.shared_place(lane.g, read, source_, size_, UNIT, "read")
         batch.machine.tma_requests += len(lane.columns)
         if not all(places):
@@ -177,8 +196,14 @@ def between(g, iids: tuple[int, int, int], to, source, size, barrier, operation:
         data = batch.shared.words[words][:, lane.columns]
         there = np.arange(to_ >> 2, to_ + size_ >> 2)
         if operation:
-            data = reduced(operation, type, np.ascontiguousarray(batch.shared.words[there][:, lane.columns]), np.ascontiguousarray(data))
-        deliver(lane, write, b, there, data, size_)
+            data = _reduced_words(operation, type, batch.shared.words[there][:, columns], data)
+        deliver(lane, write, b, there, data, size_, columns)
+
+
+def _reduced_words(operation: str, type: str, old: ndarray, new: ndarray) -> ndarray:
+    """A reduction of 32-bit words × blocks: elements of any width run along the words."""
+    a, b = (np.ascontiguousarray(x.T) for x in (old, new))
+    return np.ascontiguousarray(reduced(operation, type, a, b).T)
 
 
 # ------------------------------------------------------------------------------------------------ to global memory
@@ -204,7 +229,7 @@ def store(g, iids: tuple[int, int], to, source, size, operation: str = "", type:
             a, offset = run
             bytes_ = np.ascontiguousarray(data[:, lane.columns[k]]).view(u8)
             there = a.data[offset : offset + size_]
-            check.write_global(_one(lane, k), write, a, np.array([offset]), size_, bool(operation))
+            check.write_global(one_block(lane, k), write, a, np.array([offset]), size_, bool(operation))
             if operation:
                 there[:] = reduced(operation, type, there.copy().view(u32)[:, None], bytes_.view(u32)[:, None]).view(u8).ravel()
             elif mask is None:
@@ -290,8 +315,6 @@ def picked(gp: str, ix: str, text: str) -> str:
 
 def _copy(e: Emitter, i: Instruction, gp: str, ix: str) -> None:
     spaces = [m.split("::")[0] for m in i.modifiers if m.startswith("shared") or m == "global"]
-    if "multicast::cluster" in i.modifiers:
-        raise e.unsupported("multicast is there for tensor copies only")
     to, source, size, *rest = i.operands
     assert isinstance(to, Address) and isinstance(source, Address)
     sites = [e.site(f"bulk.{spaces[0]}"), e.site(f"bulk.{spaces[1]}", 1)]
@@ -303,6 +326,8 @@ def _copy(e: Emitter, i: Instruction, gp: str, ix: str) -> None:
         assert isinstance(barrier, Address)
         sites.append(e.site("mbarrier.complete_tx", 2))
         values.append(address_text(e, barrier))
+        if "multicast::cluster" in i.modifiers:
+            values.append(e.use(rest[1], "u16"))
     texts = ",".join(picked(gp, ix, v) for v in values)
     name = "BULKSTORE" if spaces[0] == "global" else "BULKLOAD" if spaces[1] == "global" else "BULKBETWEEN"
     if "cp_mask" in i.modifiers:

@@ -20,7 +20,7 @@ from ..memory import RANGE, Allocation, Region
 from ..ptx import Address, Instruction
 from ..tensor_maps import BYTES, TensorMap
 from ..values import full, i32, i64, ndarray, u8, u16, u32, u64
-from .bulk_copy import Lane, _one, arriving, deliver, groups, lanes, line, picked
+from .bulk_copy import Lane, arriving, deliver, groups, lanes, line, local, one_block, picked, receivers
 from .memory import address_text
 from .reductions import reduced
 
@@ -102,8 +102,6 @@ def map_at(g: Group, iid: int, address: int) -> TensorMap | None:
     if tm is None or address % 64:
         map_check.not_a_map(g, iid, address, a, tm is not None)
         return None
-    if tm.array is None or not tm.array.flags.writeable:
-        return tm
     return tm
 
 
@@ -117,26 +115,29 @@ def _boxes(g, iid: int, tensor, fixed: tuple, coordinates: tuple, rank: int):
         yield lane, tm, np.stack([np.asarray(c).astype(u32).view(i32).astype(i64) for c in lane.free], axis=1)
 
 
-def load(g, iids: tuple[int, int, int], to, tensor, barrier, coordinates: tuple) -> None:
-    """A box of the array → shared memory."""
+def load(g, iids: tuple[int, int, int], to, tensor, barrier, coordinates: tuple, mask=None) -> None:
+    """A box of the array → shared memory; of the blocks of the cluster that `mask` names, if there is one."""
     batch = g.batch
     m = batch.machine
     write, read, at = iids
-    for lane, tm, where in _boxes(g, read, tensor, (to, barrier), coordinates, len(coordinates)):
+    for lane, tm, where in _boxes(g, read, tensor, (to, barrier) if mask is None else (to, barrier, mask), coordinates, len(coordinates)):
         if tm is None:
             continue
-        _, to_, barrier_ = lane.fixed
-        b = arriving(lane, at, barrier_)
+        to_, columns = local(lane, lane.fixed[1])
+        b = arriving(lane, at, local(lane, lane.fixed[2])[0])
+        blocks = receivers(lane, columns, None if mask is None else lane.fixed[3])
         m.tma_requests += len(lane.columns)
         if not check.shared_place(lane.g, write, to_, tm.rows * tm.pitch, ALIGNMENT, "write"):
-            if b is not None:
-                barriers(batch).bytes(b, -tm.nbytes, lane.columns)
+            for there in blocks if b is not None else ():
+                barriers(batch).bytes(b, -tm.nbytes, there)
             continue
         if m.check:
             map_check.aligned_to_pattern(lane.g, write, tm, to_)
         data = [_box(lane, k, read, tm, tuple(c)) for k, c in enumerate(where.tolist())]
         same = all(x is data[0] for x in data)
-        deliver(lane, write, b, words_of(tm, to_), data[0][:, None] if same else np.stack(data, axis=1), tm.nbytes, tm.swizzle)
+        table = data[0][:, None] if same else np.stack(data, axis=1)
+        for there in blocks:
+            deliver(lane, write, b, words_of(tm, to_), table, tm.nbytes, there, tm.swizzle)
 
 
 def _box(lane: Lane, k: int, iid: int, tm: TensorMap, coordinates: tuple[int, ...]) -> ndarray:
@@ -150,7 +151,7 @@ def _box(lane: Lane, k: int, iid: int, tm: TensorMap, coordinates: tuple[int, ..
         return np.full(tm.counts, fill, dtype).reshape(-1).view(u32)
     inside, part = found
     starts, size = runs(tm, a, inside)
-    check.read_global(_one(lane, k), iid, a, starts, size)
+    check.read_global(one_block(lane, k), iid, a, starts, size)
     m.tma_load_bytes += len(starts) * size
     assert tm.array is not None
     source = tm.array.view(dtype)[inside]
@@ -186,7 +187,7 @@ def store(g, iids: tuple[int, int], tensor, source, coordinates: tuple, operatio
                 continue
             inside, part = found
             starts, size = runs(tm, a, inside)
-            check.write_global(_one(lane, k), write, a, starts, size, bool(operation))
+            check.write_global(one_block(lane, k), write, a, starts, size, bool(operation))
             box = np.ascontiguousarray(data[:, lane.columns[k]]).view(dtype).reshape(tm.counts)[part]
             if operation:
                 box = reduced(operation, _type_for(operation, tm), np.ascontiguousarray(target[inside]), np.ascontiguousarray(box))
@@ -221,10 +222,9 @@ def emit_tensor(e: Emitter, i: Instruction) -> None:
         sites = (e.site("bulk.global"), e.site("bulk.shared", 1))
         line(e, gp, ix, f"TMASTORE({gp},{sites!r},{places_[True]},{places_[False]},({coordinates},),{operation!r})")
         return
-    if "multicast::cluster" in i.modifiers:
-        raise e.unsupported("multicast comes with clusters")
     barrier = i.operands[2]
     assert isinstance(barrier, Address)
     sites3 = (e.site("bulk.shared"), e.site("bulk.global", 1), e.site("mbarrier.complete_tx", 2))
     bar = picked(gp, ix, address_text(e, barrier))
-    line(e, gp, ix, f"TMALOAD({gp},{sites3!r},{places_[False]},{places_[True]},{bar},({coordinates},))")
+    mask = f",{picked(gp, ix, e.use(i.operands[3], 'u16'))}" if "multicast::cluster" in i.modifiers else ""
+    line(e, gp, ix, f"TMALOAD({gp},{sites3!r},{places_[False]},{places_[True]},{bar},({coordinates},){mask})")
