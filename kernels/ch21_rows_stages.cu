@@ -41,7 +41,6 @@ extern "C" __global__ void rows_stages(const float* w, const float* V,
     for (int t = 0; t < tiles; ++t) {
         ptx::cp_async_wait<stages - 2>();  // *my* chunks of tile t are here
         __syncthreads();  // all chunks are here; all are done with tile t - 1
-
         if (t + stages - 1 < tiles) copy(t + stages - 1);  // to tile t - 1's
         ptx::cp_async_commit();
         if (told) events[3 * t + 1] = clock64();
@@ -49,5 +48,6 @@ extern "C" __global__ void rows_stages(const float* w, const float* V,
             sum += w[t * rows + r] * ((const float*)tile[t % stages][r])[col];
         if (told) events[3 * t + 2] = clock64();
     }
+
     out[blockIdx.x * 64 + col] = sum;
 }

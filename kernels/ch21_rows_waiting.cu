@@ -27,12 +27,12 @@ extern "C" __global__ void rows_waiting(const float* w, const float* V,
                 row < N ? ((const float4*)V)[t * rows * 16 + p] : float4();
         }
         __syncthreads();  // the tile is filled
-
         if (told) events[3 * t + 1] = clock64();
         for (int r = 0; r < min(rows, N - t * rows); ++r)
             sum += w[t * rows + r] * ((const float*)tile[r])[col];
         if (told) events[3 * t + 2] = clock64();
         __syncthreads();  // all are done with the tile: refill
     }
+
     out[blockIdx.x * 64 + col] = sum;
 }
