@@ -1,8 +1,8 @@
 """A large class graded by `lanewise grade-class` with two workers: `python tests/grade/big_class.py --students 300 --exercises 6`.
 
 The submissions are solutions, wrong variants, skeletons, hostile texts and missing files, drawn from a seed; what each must earn is known beforehand and
-compared with results.json. Prints JSON: wall clock, core-seconds a verdict (of the whole machine: let it be idle), the most memory of driver and workers (and with the graders they started), and
-every total that is otherwise than it must be. Exit status 1 if there is one, or a gap.
+compared with results.json. Prints JSON: wall clock, core-seconds a verdict (of the whole machine: let it be idle), the most memory of driver and workers
+(and with the graders they started), and every total that is otherwise than it must be. Exit status 1 if there is one, or a gap.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ def main() -> int:
     verdicts = args.students * len(words)
     said = {
         "students": args.students, "exercises": words, "verdicts": verdicts, "exit status": took["status"], "wall seconds": round(took["seconds"]),
-        "core-seconds of the machine a verdict": round(took["core-seconds"] / verdicts, 2), "cores": os.cpu_count(), "most MB of driver and workers": took["MB"],
-        "most MB with their graders": took["MB with graders"], "gaps": whole["gaps"], "other than expected": otherwise,
+        "core-seconds of the machine a verdict": round(took["core-seconds"] / verdicts, 2), "cores": os.cpu_count(),
+        "most MB of driver and workers": took["MB"], "most MB with their graders": took["MB with graders"], "gaps": whole["gaps"], "other than expected": otherwise,
     }  # fmt: skip
     print(json.dumps(said, indent=1))
     return 1 if otherwise or whole["gaps"] or took["status"] else 0
