@@ -135,7 +135,8 @@ def main() -> int:
     said = {
         "students": args.students, "exercises": words, "verdicts": verdicts, "exit status": took["status"], "wall seconds": round(took["seconds"]),
         "core-seconds of the machine a verdict": round(took["core-seconds"] / verdicts, 2), "cores": os.cpu_count(),
-        "most MB of driver and workers": took["MB"], "most MB with their graders": took["MB with graders"], "gaps": whole["gaps"], "other than expected": otherwise,
+        "most MB of driver and workers": took["MB"], "most MB with their graders": took["MB with graders"],
+        "gaps": whole["gaps"], "other than expected": otherwise,
     }  # fmt: skip
     print(json.dumps(said, indent=1))
     return 1 if otherwise or whole["gaps"] or took["status"] else 0
