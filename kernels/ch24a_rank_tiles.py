@@ -1,0 +1,88 @@
+import numpy as np
+
+from lanewise.exercise import Case, Exercise, Launch
+
+# Six tiles of flash2 for heads of 128 columns: Br, Bc, warps, registers, bytes of shared memory, and clocks of the tensor cores, of
+# shared memory, of powers and of issue, as lanewise.cost_model has them (tests/test_tuning.py compares).
+SIX = (
+    (128, 64, 4, 255, 65536, 1625, 1536, 544, 1131),
+    (128, 32, 8, 127, 49152, 813, 1408, 288, 920),
+    (64, 32, 4, 132, 32768, 406, 768, 144, 468),
+    (128, 128, 4, 255, 98304, 3251, 3840, 1056, 1913),
+    (64, 64, 2, 255, 49152, 813, 906, 272, 588),
+    (128, 64, 8, 162, 65536, 1625, 2560, 544, 1382),
+)
+
+
+def table(rows):
+    """The kernel's arrays, of rows like SIX."""
+    Br, Bc, warps, registers, shared, *units = np.array(rows).T
+    return {
+        "registers": registers.astype(np.int32),
+        "shared": shared.astype(np.int32),
+        "warps": warps.astype(np.int32),
+        "pairs": (Br * Bc).astype(np.int32),
+        "units": np.array(units, np.float32),
+        "blocks": np.empty(len(rows), np.int32),
+        "cost": np.empty(len(rows), np.float32),
+        "rank": np.empty(len(rows), np.int32),
+        "n": np.int32(len(rows)),
+    }
+
+
+def drawn(n, twins=False, too_large=False):
+    """n candidates of any size; `twins`: each stands twice; `too_large`: every third wants more shared memory than an SM has."""
+
+    def make(rng):
+        rows = [
+            (rng.choice((16, 64, 128)), rng.choice((32, 64, 128)), rng.choice((2, 4, 8, 16)), rng.integers(20, 256), rng.integers(1024, 120_000), *clocks)
+            for clocks in rng.integers(100, 4000, (n, 4))
+        ]
+        if twins:
+            rows = [rows[k // 2] for k in range(n)]
+        data = table(rows)
+        if too_large:
+            data["shared"][::3] = 240_000
+        return data
+
+    return make
+
+
+def reference(data):
+    warps, fours = data["warps"].astype(np.int64), 65536 // 4
+    by_warp = -(-data["registers"].astype(np.int64) * 32 // 256) * 256
+    taken = -(-(data["shared"].astype(np.int64) + 1024) // 128) * 128
+    blocks = np.minimum.reduce([64 // warps, fours // by_warp * 4 // warps, np.full(len(warps), 32), 233472 // taken])
+    units = data["units"].astype(np.float64)
+    with np.errstate(divide="ignore"):
+        tile = np.maximum(units.max(axis=0), units.sum(axis=0) / (blocks * warps / 4))
+    cost = np.where(blocks > 0, tile / data["pairs"], np.inf)
+    rank = np.empty(len(cost), np.int32)
+    rank[np.argsort(cost, kind="stable")] = np.arange(len(cost))
+    return {"blocks": blocks.astype(np.int32), "cost": cost, "rank": rank}
+
+
+launch = Launch(1, 64, "registers shared warps pairs units blocks cost rank n")
+
+exercise = Exercise(
+    title="Rank tiles by what they should cost",
+    reference=reference,
+    rtol=1e-5,
+    atol=0.0,
+    cases=(
+        Case("six tiles of flash2", lambda rng: table(SIX), launch),
+        Case("one candidate", drawn(1), launch),
+        Case("64 candidates", drawn(64), launch),
+        Case("pairs of equal ones", drawn(20, twins=True), launch),
+        Case("some don't fit", drawn(33, too_large=True), launch),
+        Case("other candidates", drawn(50), launch, visible=False),
+    ),
+    variation=lambda rng: [
+        Case(f"{n} candidates", drawn(int(n), bool(twins), bool(large)), launch)
+        for n, twins, large in ((1, 0, 0), (rng.integers(2, 33), 1, 1), (rng.integers(33, 65), 0, 1))
+    ],
+    hints=(
+        "Resident warps only say how many chains run side by side. With enough of them, which of the four units decides? And a large tile does more pairs.",
+        "tile = fmaxf(largest of the four units, their sum / (fit * warps / 4.0f)); cost is tile / pairs. Before me: smaller cost, or equal and j < i.",
+    ),
+)
