@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 ERRORS = frozenset(
     "out-of-bounds misaligned uninitialised-read race barrier-divergence deadlock warp-mask async-copy "
-    "step-limit argument-mismatch launch-refused unwritten-output trap register-count".split()
+    "step-limit argument-mismatch launch-refused unwritten-output trap register-count mbarrier".split()
 )
 REMARKS = frozenset("uncoalesced bank-conflict divergence local-memory same-value-write unread-shared aliased-shared index-wrapped setmaxnreg-ignored".split())
 
