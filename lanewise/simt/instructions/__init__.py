@@ -61,7 +61,14 @@ def _later(module: str, name: str = "") -> Callable:
     return emit
 
 
-EMIT |= dict.fromkeys(("atom", "red"), _later("atomic"))
+
+
+def _asynchronous(plain: Callable) -> Callable:
+    """st and red, whose form with .async is another instruction."""
+    return lambda e, i: (_later("remote_store") if "async" in i.modifiers else plain)(e, i)
+
+
+EMIT |= {"atom": _later("atomic"), "red": _asynchronous(_later("atomic")), "st": _asynchronous(EMIT["st"])}
 EMIT |= dict.fromkeys(("membar", "fence"), _later("order"))
 EMIT |= dict.fromkeys(("mma", "wmma", "ldmatrix", "stmatrix", "movmatrix"), _later("tensor"))
 EMIT |= dict.fromkeys(("cp",), _later("async_copy"))

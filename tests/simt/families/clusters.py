@@ -141,6 +141,88 @@ def two_axes(x: np.ndarray) -> np.ndarray:
     return out
 
 
+BARRIER = """__shared__ __align__(8) unsigned long long bar;
+    if (t == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], {count};" ::"r"(at(&bar)) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");"""
+UNTIL = """for (unsigned done = 0; !done;)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(done) : "r"(at(&bar)) : "memory");"""
+NEXT = "unsigned next = (rank() + 1) % blocks();"
+
+
+def moved_on(x: np.ndarray, size: int) -> np.ndarray:
+    """What the block before brings."""
+    return np.roll(pairs(x, size), 1, axis=1).reshape(x.shape)
+
+
+def arrivals(size: int) -> Case:
+    return cluster(
+        f"cluster_remote_arrive_{size}",
+        f"""__shared__ int s[64]; {BARRIER.format(count=64)} {NEXT} sync();
+    store(map(at(s + t), next), x[b * 64 + t]);
+    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(map(at(&bar), next)) : "memory");
+    {UNTIL}
+    y[b * 64 + t] = s[63 - t]; sync();""",
+        lambda x: moved_on(x, size)[:, ::-1], (size, 1, 1), grid=2 * size, seed=20 + size,
+    )  # fmt: skip
+
+
+def stores(size: int, items: int, signs: str) -> Case:
+    """st.async of one, two or four numbers a lane."""
+    vector = "" if items == 1 else f".v{items}"
+    numbers = [f"%{j + 1}" for j in range(items)]
+    given = ", ".join(f'"r"(x[b * 64 + t] {signs} {j})' for j in range(items))
+    value = numbers[0] if items == 1 else "{" + ", ".join(numbers) + "}"
+    return cluster(
+        f"cluster_st_async_{size}_v{items}",
+        f"""__shared__ __align__(16) int s[64 * {items}]; {BARRIER.format(count=1)} {NEXT} sync();
+    if (t == 0) asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], {256 * items};" ::"r"(at(&bar)) : "memory");
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes{vector}.s32 [%0], {value}, [%{items + 1}];"
+                 ::"r"(map(at(s + t * {items}), next)), {given}, "r"(map(at(&bar), next)) : "memory");
+    {UNTIL}
+    int z = 0; for (int j = 0; j < {items}; ++j) z = 3 * z + s[(63 - t) * {items} + j];
+    y[b * 64 + t] = z; sync();""",
+        lambda x: weighted(moved_on(x, size)[:, ::-1].astype(np.int64), items, 1 if signs == "+" else -1), (size, 1, 1), grid=2 * size, seed=30 + size,
+    )  # fmt: skip
+
+
+def weighted(x: np.ndarray, items: int, sign: int) -> np.ndarray:
+    z = np.zeros_like(x)
+    for j in range(items):
+        z = 3 * z + x + sign * j
+    return z
+
+
+REDUCTIONS = {"add": np.add.reduce, "min": np.minimum.reduce, "max": np.maximum.reduce, "and": np.bitwise_and.reduce, "or": np.bitwise_or.reduce,
+              "xor": np.bitwise_xor.reduce}  # fmt: skip
+
+
+def reductions(name: str, size: int) -> Case:
+    """red.async: four lanes of the block before on each of 16 numbers, which begin as the block's own."""
+    type = "b32" if name in ("and", "or", "xor") else "s32"
+    return cluster(
+        f"cluster_red_async_{name}_{size}",
+        f"""__shared__ int s[64]; s[t] = x[b * 64 + t]; {BARRIER.format(count=1)} {NEXT} sync();
+    if (t == 0) asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 256;" ::"r"(at(&bar)) : "memory");
+    asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.{name}.{type} [%0], %1, [%2];"
+                 ::"r"(map(at(s + t % 16), next)), "r"(x[b * 64 + t]), "r"(map(at(&bar), next)) : "memory");
+    {UNTIL}
+    y[b * 64 + t] = s[t]; sync();""",
+        lambda x: reduced(x, size, REDUCTIONS[name]), (size, 1, 1), grid=2 * size, seed=40 + size,
+    )  # fmt: skip
+
+
+def reduced(x: np.ndarray, size: int, how) -> np.ndarray:
+    out = x.copy()
+    brought = moved_on(x, size).reshape(len(x), 4, 16)
+    out[:, :16] = how(np.concatenate([x[:, None, :16], brought], axis=1), axis=1)
+    return out
+
+
+CASES += [arrivals(size) for size in (2, 4, 8)]
+CASES += [stores(size, items, signs) for size, items, signs in ((2, 1, "+"), (4, 2, "-"), (8, 4, "+"), (2, 4, "-"), (4, 1, "-"), (8, 2, "+"))]
+CASES += [reductions(name, size) for name, size in zip(REDUCTIONS, (2, 4, 8, 2, 4, 8), strict=True)]
+
 ELECTED = """
 extern "C" __global__ void elect_one(const unsigned* masks, unsigned* y) {
     unsigned mask = masks[threadIdx.x / 32], lane = 99, mine = 0;

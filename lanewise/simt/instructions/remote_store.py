@@ -1,0 +1,124 @@
+"""st.async and red.async: stores to shared memory of the cluster that count their bytes at an mbarrier beside it (PTX ISA 9.7.9.12, 9.7.13.7).
+
+Stored data shows when a thread first sees the phase of the mbarrier complete, as late as a GPU may do it. A reduction is done at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import access, shared_access
+from ..checks import proxy
+from ..clusters import local
+from ..codegen import Emitter, vector, width_of
+from ..mbarriers import Barrier, barriers
+from ..ptx import Address, Instruction
+from ..values import full, ndarray, u32, u64
+from .bulk_copy import line, picked
+from .mbarrier import known
+from .memory import address_text
+from .reductions import reduced
+
+
+@dataclass(eq=False, slots=True)
+class Landing:
+    """Words on their way: (n,) places, the blocks they are in, the data."""
+
+    words: ndarray
+    blocks: ndarray
+    data: ndarray
+
+    def columns(self, keep: ndarray) -> Landing:
+        here = np.flatnonzero(np.isin(self.blocks, keep))
+        return Landing(self.words[here], np.searchsorted(keep, self.blocks[here]), self.data[here])
+
+    def land(self, batch) -> None:
+        batch.shared.words[self.words, self.blocks] = self.data
+        batch.machine.stores += 1
+
+
+def _as_words(g, values: tuple, size: int) -> ndarray:
+    """The lanes' values as 32-bit words, (lanes, words)."""
+    dtype = u64 if size == 8 else u32
+    parts = [np.broadcast_to(np.asarray(full(x), dtype=dtype), g.shape).ravel() for x in values]
+    return np.ascontiguousarray(np.stack(parts, axis=1)).view(u32)
+
+
+def store_async(g, iids: tuple[int, int], address, values: tuple, size: int, barrier, operation: str = "", type: str = "") -> None:
+    """`size` bytes a value; with an operation, combined with what is there."""
+    batch = g.batch
+    write, at = iids
+    data = _as_words(g, values, size)
+    good, offsets, blocks = shared_access.each_shared(g, write, address, 4 * data.shape[1], "write")
+    places, there = local(batch, access.lanes_of(g, barrier), np.broadcast_to(g.block_columns, g.shape).ravel())
+    lanes = np.arange(len(places)) if good is None else good
+    data, places, there = data[lanes], places[lanes], there[lanes]
+    for offset in np.unique(places).tolist():
+        mine = np.flatnonzero(places == offset)
+        b = known(g, access.lanes_group(g, lanes[mine]), at, offset, "names")
+        words = ((offsets[mine] >> 2)[:, None] + np.arange(data.shape[1])).ravel()
+        columns = np.repeat(blocks[mine], data.shape[1])
+        if batch.machine.check and (operation or b is None):
+            _now_set(batch, write, words, columns)
+        if operation:
+            _combine(batch, words.reshape(len(mine), -1), blocks[mine], data[mine], operation, type)
+        elif b is None:
+            Landing(words, columns, data[mine].ravel()).land(batch)
+        else:
+            _under_way(g, write, b, lanes[mine], words.reshape(len(mine), -1), columns, data[mine])
+        if b is not None:
+            count = np.bincount(there[mine], minlength=batch.B) * 4 * data.shape[1]
+            barriers(batch).bytes(b, -count)
+
+
+def _under_way(g, iid: int, b: Barrier, lanes: ndarray, words: ndarray, columns: ndarray, data: ndarray) -> None:
+    batch = g.batch
+    to = np.unique(columns)
+    if batch.machine.check:
+        rows = lanes // batch.B if g.cols is None else lanes
+        blocks = columns.reshape(words.shape)
+        for row in np.unique(rows).tolist():
+            proxy.begin_write(g, int(g.rows[row]), iid, np.unique(words[rows == row]), b, np.unique(blocks[rows == row]))
+    phase = np.full(batch.B, -1)
+    phase[to] = b.phase[to]
+    b.data.append((phase, Landing(words.ravel(), columns, data.ravel())))
+
+
+def _now_set(batch, iid: int, words: ndarray, columns: ndarray) -> None:
+    """What asynchronous stores bring counts as set."""
+    check = batch.shared_check
+    check._spread_known()
+    per = max(4 // check.grain, 1)
+    index = (words[:, None] * per + np.arange(per)).ravel()
+    check.known[index, np.repeat(columns, per)] = True
+    check.stored_at[index] = iid
+
+
+def _combine(batch, words: ndarray, blocks: ndarray, data: ndarray, operation: str, type: str) -> None:
+    """One lane after the other."""
+    memory = batch.shared.words
+    for place, block, new in zip(words, blocks.tolist(), data, strict=True):
+        old = np.ascontiguousarray(memory[place, block])
+        memory[place, block] = reduced(operation, type, old, np.ascontiguousarray(new))
+    batch.machine.stores += 1
+
+
+def emit_store_async(e: Emitter, i: Instruction) -> None:
+    """st.async.weak.shared::cluster.mbarrier::complete_tx::bytes{.vec}.type [a], b, [mbar], and red.async with its operation."""
+    to, values, barrier = i.operands
+    assert isinstance(to, Address) and isinstance(barrier, Address)
+    type = i.modifiers[-1]
+    operation = next((m for m in i.modifiers if m in ("add", "min", "max", "inc", "dec", "and", "or", "xor")), "") if i.opcode == "red" else ""
+    gp, ix = e.masked()
+    sites = (e.site(f"{i.opcode}.async"), e.site("mbarrier.complete_tx", 1))
+    bits = f"b{width_of(type)}"
+    parts = ",".join(picked(gp, ix, e.use(x, bits)) for x in vector(values))
+    extra = f",{operation!r},{type!r}" if operation else ""
+    call = f"STASYNC({gp},{sites!r},{picked(gp, ix, address_text(e, to))},({parts},),{width_of(type) // 8},{picked(gp, ix, address_text(e, barrier))}{extra})"
+    line(e, gp, ix, call)
+
+
+EMIT = {"st": emit_store_async, "red": emit_store_async}
+NAMES = {"STASYNC": store_async}
