@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-LADDERS = ("memory_levels", "waiting", "fp32_ladder", "fp16_ladder", "backward_ladder", "matmul_ladder")
+LADDERS = ("memory_levels", "waiting", "fp32_ladder", "fp16_ladder", "backward_ladder", "matmul_ladder", "streamed")
 NEEDS_TORCH = ("fp32_ladder", "fp16_ladder", "backward_ladder", "matmul_ladder")
 
 

@@ -1,0 +1,149 @@
+"""Attention over keys that stay on the host (lanewise/streaming.py): copies alone, kernels alone, and both at once; results/<gpu>.json, table streamed.
+
+64 query heads of 256 queries share one key head (d = 64, fp16); K and V lie in pinned host memory. While it runs, CuPy's pool is forbidden to hold as much as
+K and V together, which stands for a GPU that is too small. The output is compared with float64 for fewer keys. Medians of 5 runs after a warm-up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import math
+import platform
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lanewise import results, streaming
+from lanewise.bench.fp16_ladder import attention
+
+COMMAND = "python -m lanewise.bench.streamed"
+HEADS, QUERIES, D = 64, 256, 64
+RUNS = 5
+
+
+def pinned(keys: int, seed: int) -> np.ndarray:
+    """(keys, 64) random fp16 in memory from which a GPU copies in the background; a block of 65,536 rows, repeated."""
+    from lanewise.cp import real_cupy
+
+    cp = real_cupy()
+    array = np.frombuffer(cp.cuda.alloc_pinned_memory(keys * D * 2), np.float16, keys * D).reshape(keys, D)
+    block = np.random.default_rng(seed).standard_normal((min(keys, 1 << 16), D), dtype=np.float32).astype(np.float16)
+    for start in range(0, keys, len(block)):
+        array[start : start + len(block)] = block[: keys - start]
+    return array
+
+
+def part_of(q: Any) -> Callable[[Any, Any, int], streaming.State]:
+    """flash2 for all heads of q (HEADS, QUERIES, D) over the first n rows of two buffers; O as float32 (rows, D), LSE (rows)."""
+    from lanewise.cp import real_cupy
+
+    cp = real_cupy()
+
+    def part(K: Any, V: Any, n: int) -> streaming.State:
+        o, lse = cp.empty_like(q), cp.empty(q.shape[:2], cp.float32)
+        attention(q, K[None, :n], V[None, :n], o, lse, False)
+        return o.reshape(-1, D).astype(cp.float32), lse.reshape(-1)
+
+    return part
+
+
+def error(keys: int, size: int) -> float:
+    """Relative error (norm) of the streamed output against float64, of one head."""
+    from lanewise.cp import real_cupy
+
+    cp = real_cupy()
+    q = cp.random.default_rng(0).standard_normal((HEADS, QUERIES, D), dtype=cp.float32).astype(cp.float16)
+    K, V = pinned(keys, 1), pinned(keys, 2)
+    O, _ = streaming.attend(part_of(q), K, V, size)  # noqa: E741
+    S = q[0].astype("f8") @ cp.asarray(K).astype("f8").T / math.sqrt(D)
+    P = cp.exp(S - S.max(axis=1, keepdims=True))
+    right = P @ cp.asarray(V).astype("f8") / P.sum(axis=1, keepdims=True)
+    return float(cp.linalg.norm(O[:QUERIES] - right) / cp.linalg.norm(right))
+
+
+def milliseconds(call: Callable[[], Any]) -> float:
+    """Median of RUNS, by the host's clock, with nothing left under way."""
+    from lanewise.cp import real_cupy
+
+    cp = real_cupy()
+    times = []
+    for _ in range(RUNS + 1):
+        cp.cuda.Device().synchronize()
+        begin = time.perf_counter()
+        call()
+        cp.cuda.Device().synchronize()
+        times.append((time.perf_counter() - begin) * 1e3)
+    return statistics.median(times[1:])
+
+
+def measure(keys: int, sizes: Sequence[int]) -> list[results.Row]:
+    from lanewise.cp import real_cupy
+
+    cp = real_cupy()
+    for some, size in ((1000, 128), (1000, 999), (1 << 15, 1 << 12)):
+        if not (worst := error(some, size)) <= 2e-3:
+            raise AssertionError(f"streamed attention is wrong for {some} keys in chunks of {size}: {worst}")
+    q = cp.random.default_rng(0).standard_normal((HEADS, QUERIES, D), dtype=cp.float32).astype(cp.float16)
+    K, V = pinned(keys, 1), pinned(keys, 2)
+    limit = (K.nbytes + V.nbytes) // 2
+    pool, part, rows = cp.get_default_memory_pool(), part_of(q), []
+    pool.free_all_blocks()
+    pool.set_limit(size=limit)
+    try:
+        for size in sizes:
+            buffers = [cp.zeros((size, D), cp.float16) for _ in range(2)]
+            chunks = range(0, keys, size)
+
+            def copies(buffers: list[Any] = buffers, chunks: range = chunks, size: int = size) -> None:
+                for start in chunks:
+                    for buffer, host in zip(buffers, (K, V), strict=True):
+                        n = min(size, keys - start)
+                        buffer[:n].set(host[start : start + n], stream=cp.cuda.get_current_stream())
+
+            def kernels(buffers: list[Any] = buffers, chunks: range = chunks, size: int = size) -> None:
+                total = None
+                for start in chunks:
+                    chunk = part(buffers[0], buffers[1], min(size, keys - start))
+                    total = streaming.join(total, chunk) if total else chunk
+
+            alone, used = milliseconds(copies), milliseconds(kernels)
+            both = milliseconds(functools.partial(streaming.attend, part, K, V, size))
+            rows.append(
+                {"chunk": size, "keys": keys, "host_bytes": K.nbytes + V.nbytes, "pool_bytes": limit, "copies_ms": alone, "kernels_ms": used,
+                 "streamed_ms": both, "hidden": (alone + used - both) / min(alone, used)}
+            )  # fmt: skip
+            pool.free_all_blocks()
+    finally:
+        pool.set_limit(size=0)
+    return rows
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--keys", type=int, default=1 << 22, help="keys on the host")
+    parser.add_argument("--sizes", default="16384,65536,262144", help="keys of a chunk, separated by commas")
+    parser.add_argument("--out", default="", help="another file instead of results/<gpu>.json")
+    options = parser.parse_args(argv)
+    from lanewise.bench.memory_levels import driver_version
+    from lanewise.cp import real_cupy
+
+    cp = real_cupy()
+    rows = [
+        {key: round(x, 3) if isinstance(x, float) else x for key, x in row.items()} for row in measure(options.keys, [int(n) for n in options.sizes.split(",")])
+    ]
+    device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    versions = {"cupy": cp.__version__, "numpy": np.__version__, "python": platform.python_version()}
+    table = results.Table("streamed", device, driver_version(), date.today().isoformat(), COMMAND, versions, rows)
+    results.write(table, Path(options.out) if options.out else results.path_for(device))
+    print(table)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
