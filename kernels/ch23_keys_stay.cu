@@ -128,6 +128,7 @@ extern "C" __global__ void __launch_bounds__(threads) keys_stay(
             float dq[1][d / 8][4] = {};
             tiles::add_product<d, 1, Bc>(dq, a, tiles::down<d>(Ks, 0),
                                          __half());
+
             for (int h = 0; h < 2; ++h) {
                 const int row = start + 16 * warp + lane / 4 + 8 * h;
                 if (row >= Nq) continue;  // Excluded: past the last query.
