@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lanewise import simt
-from lanewise.bench.backward_ladder import KEYS, QUERIES, Br, keys_bytes, queries_bytes
+from lanewise.bench.backward_ladder import KEYS, QUERIES, Br, exact, keys_bytes, queries_bytes
 
 pytestmark = pytest.mark.slow  # seconds for all of them together
 
@@ -119,3 +119,21 @@ def test_counted_products() -> None:
         flops = reports["keys"].counters.flops + (0 if with_dq else reports["queries"].counters.flops)
         products[with_dq] = flops / (2 * 128 * 128 * 64)
     assert int(products[True]) == 5 and int(products[False]) == 7, products
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_ladder_compares_with_the_right_gradients(causal: bool) -> None:
+    """The ladder's float64 gradients, made on the GPU there, are those of this file."""
+    problem = Problem("__half", 4, 2, 33, 20, causal, 64)
+    o, lse, gradients = exact(np, problem.q, problem.k, problem.v, problem.do, causal)
+    for got, right in zip(gradients, problem.right.values(), strict=True):
+        np.testing.assert_allclose(got, right, rtol=1e-10, atol=1e-12)
+    np.testing.assert_array_equal(lse.astype(np.float32), problem.lse)
+    assert np.array_equal(o.astype(np.float16), problem.o)
+
+
+@pytest.mark.parametrize("d", [64, 128])
+def test_an_sm_holds_the_blocks_it_is_to_hold(d: int) -> None:
+    """228 KiB of shared memory an SM, 1 KiB of it taken by each block."""
+    assert KEYS[d].blocks * (keys_bytes(d) + 1024) <= 228 * 1024
+    assert QUERIES[d].blocks * (queries_bytes(d) + 1024) <= 228 * 1024
