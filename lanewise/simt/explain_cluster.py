@@ -32,7 +32,7 @@ def may_have_ended(*, array: str, line: int | None, owner: Dim3, thread: Dim3, b
 def no_such_rank(*, line: int | None, rank: int, size: int, thread: Dim3, block: Dim3) -> Finding:
     """mapa names a block that the cluster doesn't have."""
     text = f"out of bounds: {who(thread, block)} asks for the shared memory of block {rank} of its cluster{at_line(line)}, but the cluster has "
-    text += f"{plural(size, 'block')} (ranks 0..{size - 1}). " + ("Say how many with __cluster_dims__." if size == 1 else "Take the rank modulo the cluster's size.")
+    text += f"{plural(size, 'block')} (ranks from 0). " + ("Say how many with __cluster_dims__." if size == 1 else "Take the rank modulo the cluster's size.")
     return Finding("out-of-bounds", "error", text, line=line, thread=thread, block=block)
 
 

@@ -74,7 +74,7 @@ def test_a_rank_that_is_not_there() -> None:
     found = errors(launch(GOOD.replace("rank() ^ 1", "rank() + 1")))
     assert found[0].kind == "out-of-bounds" and "asks for the shared memory of block 2 of its cluster" in found[0].message
     found = errors(launch(GOOD, dims=""))
-    assert "the cluster has 1 block (ranks 0..0). Say how many with __cluster_dims__." in found[0].message
+    assert "the cluster has 1 block (ranks from 0). Say how many with __cluster_dims__." in found[0].message
 
 
 def test_a_barrier_that_not_all_reach() -> None:
