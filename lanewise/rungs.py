@@ -37,10 +37,10 @@ class Rung:
 
 
 @functools.cache
-def _kernel(header: str, name: str, options: tuple[str, ...], shared_bytes: int) -> Any:
+def _kernel(header: str, name: str, shared_bytes: int) -> Any:
     from lanewise import cp
 
-    kernel = cp.RawModule(code=f"#include <{header}>\n", options=("--std=c++17", *options), name_expressions=(name,)).get_function(name)
+    kernel = cp.RawModule(code=f"#include <{header}>\n", options=("--std=c++17",), name_expressions=(name,)).get_function(name)
     kernel.max_dynamic_shared_size_bytes = shared_bytes
     return kernel
 
@@ -76,7 +76,7 @@ def _flash2(q: Any, k: Any, v: Any, o: Any, lse: Any, causal: bool, scale: float
     heads, nq, d = q.shape
     keys = {64: 128, 128: 64}[d]  # of a tile
     shared = 2 * d * (128 + 2 * keys)
-    kernel = _kernel("flash2.cuh", f"flash2<{TYPES[q.dtype.name]}, {d}, {keys}, {_flag(causal)}>", (), shared)
+    kernel = _kernel("flash2.cuh", f"flash2<{TYPES[q.dtype.name]}, {d}, {keys}, {_flag(causal)}>", shared)
     args = (q, k, v, o, lse, np.int32(nq), np.int32(k.shape[1]), np.int32(heads // k.shape[0]), np.float32(scale))
     return lambda: kernel((-(-nq // 128), heads), (128,), args, shared_mem=shared)
 
@@ -118,7 +118,7 @@ def _flash3(q: Any, k: Any, v: Any, o: Any, lse: Any, causal: bool, scale: float
     t = tile or tile3(d, causal, nk)
     form = f"{TYPES[q.dtype.name]}, {d}, {t.keys}, {t.consumers}, {t.stages}, {_flag(causal)}, {_flag(t.pingpong)}"
     shared = t.shared_bytes(d)
-    kernel = _kernel("flash3.cuh", f"flash3<{form}>", ("-arch=sm_90a",), shared)
+    kernel = _kernel("flash3.cuh", f"flash3<{form}>", shared)
     maps = [cp.tensor_map(x, (1, rows, 64), swizzle="128B") for x, rows in ((q, 64), (k, t.keys), (v, t.keys), (o, 64))]
     tickets = cp.zeros(2, np.int32)
     blocks = min(cp.cuda.Device().attributes["MultiProcessorCount"], -(-nq // (64 * t.consumers)) * heads)

@@ -30,7 +30,7 @@ class RawKernel:
         self.name_expressions: tuple[str, ...] = ()
         self._code = code  # without the folder of kernels/*.cuh that CuPy's options get
         self._gpu = _ready or cupy.RawKernel(
-            code, name, with_kernels_folder(options), backend, translate_cucomplex=translate_cucomplex,
+            code, name, as_simulated(options), backend, translate_cucomplex=translate_cucomplex,
             enable_cooperative_groups=enable_cooperative_groups, **({"jitify": True} if jitify else {}),  # deprecated in CuPy
         )  # fmt: skip
         self.options = options
@@ -107,7 +107,7 @@ class RawModule:
 
     def __init__(self, *, code: str | None = None, options: tuple[str, ...] = (), name_expressions: Sequence[str] | None = None, **kwargs):
         self.code, self.options, self.name_expressions = code, options, tuple(name_expressions or ())
-        self._gpu = cupy.RawModule(code=code, options=with_kernels_folder(options), name_expressions=name_expressions, **kwargs)
+        self._gpu = cupy.RawModule(code=code, options=as_simulated(options), name_expressions=name_expressions, **kwargs)
 
     def compile(self, log_stream=None) -> None:
         with explained(self.code, self.options, self.name_expressions):
@@ -157,8 +157,11 @@ class explained:
             raise simt.CompileError(text.splitlines()[0], text) from error
 
 
-def with_kernels_folder(options: tuple[str, ...]) -> tuple[str, ...]:
-    """The options with the folder of `kernels/*.cuh` on the include path, as on the simulator."""
+def as_simulated(options: tuple[str, ...]) -> tuple[str, ...]:
+    """The options as on the simulator: the folder of `kernels/*.cuh` on the include path, and on Hopper the architecture that has its own instructions
+    (CuPy asks for sm_90, which knows no wgmma)."""
     from lanewise.simt.nvrtc import KERNELS
 
+    if cupy.cuda.Device().compute_capability == "90" and not any(re.match(r"(-arch|--gpu-architecture)\b", option) for option in options):
+        options = (*options, "-arch=sm_90a")
     return (*options, f"-I{KERNELS}") if KERNELS.is_dir() else options
