@@ -14,6 +14,11 @@ def data(rows, keys, shape=lambda x: x):
     }
 
 
+def downwards(shape):
+    """A shape of rows, for keys that lie below each other."""
+    return lambda x: np.ascontiguousarray(shape(x.T).T)
+
+
 def launch(data):
     return Launch(ceil_div(data["LSE"].size, 64), 64, "S LSE rows keys trace")
 
@@ -50,7 +55,7 @@ exercise = Exercise(
         Case("another shape", data(5, 60, lambda x: 20.0 * x), launch, visible=False),
     ),
     budget=Budget("64 rows, 20 keys", "2 warps ask once for each of 20 keys", global_load_requests=2 * 20),
-    variation=lambda rng: [Case(f"n = {n}", data(5, n, hard_rows(rng)), launch) for (n,) in lengths(rng, 32)],
+    variation=lambda rng: [Case(f"n = {n}", data(5, n, downwards(hard_rows(rng))), launch) for (n,) in lengths(rng, 32)],
     hints=(
         "The terms in l are measured against m. When a larger score comes, each of them has to be measured against the new maximum: all by the same factor.",
         "Start at `m = -CUDART_INF_F, l = 0`. For each key: `m_new = fmaxf(m, s)`, then `l = l * expf(m - m_new) + expf(s - m_new)`, then `m = m_new`.",

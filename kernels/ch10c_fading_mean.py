@@ -22,6 +22,11 @@ def some_ascend(x):
     return x
 
 
+def downwards(shape):
+    """A shape of rows, for keys that lie below each other."""
+    return lambda x: np.ascontiguousarray(shape(x.T).T)
+
+
 def launch(data):
     return Launch(ceil_div(data["O"].size, 64), 64, "S v O rows keys trace")
 
@@ -55,7 +60,7 @@ exercise = Exercise(
         Case("all the same", data(3, 30, lambda x: 0.0 * x - 100.0), launch),
         Case("another shape", data(5, 60), launch, visible=False),
     ),
-    variation=lambda rng: [Case(f"n = {n}", data(5, n, hard_rows(rng)), launch) for (n,) in lengths(rng, 32)],
+    variation=lambda rng: [Case(f"n = {n}", data(5, n, downwards(hard_rows(rng))), launch) for (n,) in lengths(rng, 32)],
     hints=(
         "l and acc hold terms exp(score - m) for the old m. Which factor turns exp(score - m) into exp(score - m_new)? Is it above or below 1?",
         "exp(score - m_new) = exp(score - m) * exp(m - m_new): `fade = expf(m - m_new)`. For the first key m is -infinity, so fade is 0 by itself.",

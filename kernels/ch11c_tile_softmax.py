@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, Trace, ceil_div, lengths
+from lanewise.exercise import Case, Exercise, Launch, Trace, ceil_div, hard_scores, lengths
 
 Bc = 16  # keys of a tile
 
@@ -20,6 +20,12 @@ def data(Nq, Nk, change=lambda given: None):
 def ones(given):
     """The weighted mean of ones is 1."""
     given["V"][:] = 1.0
+
+
+def hard(rng):
+    """Rows of scores at which a softmax breaks."""
+    shape = hard_scores(rng)
+    return lambda given: shape(given["Q"], given["K"])
 
 
 def ascending(given):
@@ -72,7 +78,7 @@ exercise = Exercise(
         Case("all far below zero", data(3, 35, far_below), launch),
         Case("another shape", data(5, 41), launch, visible=False),
     ),
-    variation=lambda rng: [Case(f"shape {s}", data(*s), launch) for s in lengths(rng, 32, 32)],
+    variation=lambda rng: [Case(f"shape {s}", data(*s, hard(rng)), launch) for s in lengths(rng, 32, 32)],
     hints=(
         "A tile's weights sum to 1, whatever the others hold. A row's weights must sum to 1 over all tiles: nobody can divide before the last tile is known.",
         "Carry m and l on: `m_new = fmaxf(m, top)`, l and acc shrink by expf(m - m_new), then each key adds p to l and p * v to acc. Divide by l once, after "

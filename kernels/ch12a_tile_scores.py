@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, Trace, ceil_div, lengths
+from lanewise.exercise import Budget, Case, Exercise, Launch, Trace, ceil_div, hard_scores, lengths
 
 d, Br, Bc = 32, 16, 32
 
@@ -72,7 +72,7 @@ exercise = Exercise(
         "2 tiles x 2 warps: 32 words of Ks and at most 8 x 32 of Qs, each in one pass; P V takes 160",
         shared_load_wavefronts=2 * 2 * (32 + 8 * 32 + 160),
     ),
-    variation=lambda rng: [Case(f"shape {s}", data(*s), launch) for s in lengths(rng, Br, Bc)],
+    variation=lambda rng: [Case(f"shape {s}", data(*s, hard_scores(rng)), launch) for s in lengths(rng, Br, Bc)],
     hints=(
         "A lane is a key: it reads along row `lane` of Ks, while the 8 queries of its warp are the same for all lanes. "
         "32 lanes read 32 rows of Ks: where must the rows begin?",

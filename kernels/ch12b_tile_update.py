@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, Trace, ceil_div, lengths
+from lanewise.exercise import Case, Exercise, Launch, Trace, ceil_div, hard_scores, lengths
 
 d, Br, Bc = 32, 16, 32
 
@@ -82,7 +82,7 @@ exercise = Exercise(
         Case("the second tile lies 200 lower", data(9, 40, falling), launch),
         Case("another shape", data(7, 40, ascending), launch, visible=False),
     ),
-    variation=lambda rng: [Case(f"shape {s}", data(*s), launch) for s in lengths(rng, Br, Bc)],
+    variation=lambda rng: [Case(f"shape {s}", data(*s, hard_scores(rng)), launch) for s in lengths(rng, Br, Bc)],
     hints=(
         "All 32 lanes of a row need the same m and the same l: two exchanges over the warp, a maximum and a sum. What "
         "was added up before was measured against the old m.",

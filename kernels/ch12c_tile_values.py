@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, Trace, ceil_div, lengths
+from lanewise.exercise import Case, Exercise, Launch, Trace, ceil_div, hard_scores, lengths
 
 d, Br, Bc = 32, 16, 32
 
@@ -75,7 +75,7 @@ exercise = Exercise(
         Case("each tile has larger scores", data(3, 70, ascending), launch),
         Case("another shape", data(15, 70, ascending), launch, visible=False),
     ),
-    variation=lambda rng: [Case(f"shape {s}", data(*s), launch) for s in lengths(rng, Br, Bc)],
+    variation=lambda rng: [Case(f"shape {s}", data(*s, hard_scores(rng)), launch) for s in lengths(rng, Br, Bc)],
     hints=(
         "Your lane is a column of V and of acc now. For each key j of the tile, 8 rows need the same Vs[j][lane]; all "
         "lanes share Ps[mine + i][j]. Who may still be reading when the next tile is loaded?",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, Trace, ceil_div, lengths
+from lanewise.exercise import Case, Exercise, Launch, Trace, ceil_div, hard_scores, lengths
 
 d, Br, Bc = 32, 16, 32
 
@@ -74,7 +74,7 @@ exercise = Exercise(
         Case("one more than a tile", data(17, 33), launch),
         Case("another shape", data(15, 70, ascending), launch, visible=False),
     ),
-    variation=lambda rng: [Case(f"shape {s}", data(*s), launch) for s in lengths(rng, Br, Bc)],
+    variation=lambda rng: [Case(f"shape {s}", data(*s, hard_scores(rng)), launch) for s in lengths(rng, Br, Bc)],
     hints=(
         "The report names two lines: one stores into KV, one reads it. Which threads may still be reading when the "
         "first thread comes to the store? Remember that the loop comes round.",

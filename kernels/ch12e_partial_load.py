@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, Trace, ceil_div, lengths
+from lanewise.exercise import Case, Exercise, Launch, Trace, ceil_div, hard_scores, lengths
 
 d, Br, Bc = 16, 32, 8
 
@@ -67,7 +67,7 @@ exercise = Exercise(
         Case("one more than a tile", data(33, 9), launch),
         Case("another shape", data(31, 20), launch, visible=False),
     ),
-    variation=lambda rng: [Case(f"shape {s}", data(*s), launch) for s in lengths(rng, Br, Bc)],
+    variation=lambda rng: [Case(f"shape {s}", data(*s, hard_scores(rng)), launch) for s in lengths(rng, Br, Bc)],
     hints=(
         "Take the faults in the verdict's order: how many elements does a tile have, and how many threads load? Then "
         "count the tiles, the scale, whose maximum it is, the refill, the last row.",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, Trace, ceil_div, lengths
+from lanewise.exercise import Case, Exercise, Launch, Trace, ceil_div, hard_scores, lengths
 
 d, Br, Bc = 32, 16, 32
 
@@ -75,7 +75,7 @@ exercise = Exercise(
         Case("one query, one key", data(1, 1), launch),
         Case("another shape", data(7, 45, far_apart), launch, visible=False),
     ),
-    variation=lambda rng: [Case(f"shape {s}", data(*s), launch) for s in lengths(rng, Br, Bc)],
+    variation=lambda rng: [Case(f"shape {s}", data(*s, hard_scores(rng)), launch) for s in lengths(rng, Br, Bc)],
     hints=(
         "A key that isn't there was filled with zeros: its score is 0, and exp gives that a weight. Which score has weight 0? And who has no row to write?",
         "`s[i] = start + lane < Nk ? scale * s[i] : -CUDART_INF_F`; and store O and LSE only for rows below Nq.",

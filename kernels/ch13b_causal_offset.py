@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, Trace, ceil_div, lengths
+from lanewise.exercise import Case, Exercise, Launch, Trace, ceil_div, hard_scores, lengths
 
 d, Br, Bc = 32, 16, 32
 
@@ -76,7 +76,7 @@ exercise = Exercise(
         Case("17 queries, 33 keys", data(17, 33), launch),
         Case("another shape", data(15, 45, far_apart), launch, visible=False),
     ),
-    variation=lambda rng: [Case(f"shape {s}", data(*s), launch) for s in lengths(rng, Br, Bc)],
+    variation=lambda rng: [Case(f"shape {s}", data(*s, hard_scores(rng)), launch) for s in lengths(rng, Br, Bc)],
     hints=(
         "The queries are the last Nq positions of a sequence of Nk: query 0 stands at position Nk - Nq. Up to which key may it look?",
         "Query i sees keys up to i + Nk - Nq: a score counts if `start + lane <= row + Nk - Nq` (and `start + lane < Nk`).",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, Trace, ceil_div, lengths
+from lanewise.exercise import Case, Exercise, Launch, Trace, ceil_div, hard_scores, lengths
 
 d, Br, Bc = 32, 16, 32
 
@@ -77,7 +77,7 @@ exercise = Exercise(
         Case("one key for 17 queries", data(17, 1), launch),
         Case("another shape", data(20, 40), launch, visible=False),
     ),
-    variation=lambda rng: [Case(f"shape {s}", data(*s), launch) for s in (*lengths(rng, Br, Bc), (Br + 2, int(rng.integers(2, Br))))],
+    variation=lambda rng: [Case(f"shape {s}", data(*s, hard_scores(rng)), launch) for s in (*lengths(rng, Br, Bc), (Br + 2, int(rng.integers(2, Br))))],
     hints=(
         "-1e9 is a number like others: where it is the largest score of a row, its exp is 1. -infinity isn't, but -inf - -inf is NaN: which rows get there?",
         "Mask with -CUDART_INF_F. Where m_new is still -CUDART_INF_F, subtract 0 instead of m_new, in both exps. In the end write 0 where l is 0.",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, Trace, ceil_div, lengths
+from lanewise.exercise import Budget, Case, Exercise, Launch, Trace, ceil_div, hard_scores, lengths
 
 d, Br, Bc = 32, 16, 32
 
@@ -81,7 +81,7 @@ exercise = Exercise(
         Budget("20 queries, 3 keys", "the first 16 queries see no key, so their block loads none", global_bytes=4 * (2 * 20 * d + 2 * 3 * d) + 3 * 32),
     ),
     budget_share=1.0,
-    variation=lambda rng: [Case(f"shape {s}", data(*s), launch) for s in (*lengths(rng, Br, Bc), (Br + 2, int(rng.integers(2, Br))))],
+    variation=lambda rng: [Case(f"shape {s}", data(*s, hard_scores(rng)), launch) for s in (*lengths(rng, Br, Bc), (Br + 2, int(rng.integers(2, Br))))],
     hints=(
         "Of the block's queries the last one sees most. Which key is the last that it sees? No tile behind that one is worth loading.",
         "The block's last query is `min(first + Br, Nq) - 1`; it sees `min(Nk, last + Nk - Nq + 1)` keys, none if that isn't positive: the loop ends there.",

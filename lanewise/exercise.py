@@ -69,6 +69,23 @@ def hard_rows(rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
     return shape
 
 
+def hard_scores(rng: np.random.Generator) -> Callable[[np.ndarray, np.ndarray], None]:
+    """A function that edits Q (rows, d) and K (keys, d) in place, for `variation`: of the rows of Q K^T / sqrt(d) one rises, falls, is all negative, lies
+    more than 200 apart, is constant, is as it was, in turn. Which comes first is drawn."""
+    first = int(rng.integers(6))
+
+    def shape(Q: np.ndarray, K: np.ndarray) -> None:
+        K[:, 0] = np.linspace(-1, 1, len(K), dtype=K.dtype)
+        K[:, 1] = 1
+        one = np.sqrt(Q.shape[1], dtype=Q.dtype)  # of a column of Q: a score of 1 where K has 1
+        for kind, (slope, level) in enumerate(((5, 0), (-5, 0), (3, -60), (110, 0), (0, 7))):
+            rows = slice((kind + first) % 6, None, 6)
+            Q[rows] = 0
+            Q[rows, 0], Q[rows, 1] = slope * one, level * one
+
+    return shape
+
+
 def ceil_div(n: int, size: int) -> int:
     """How many pieces of `size` cover n elements."""
     return -(-n // size)
