@@ -9,6 +9,11 @@ from lanewise.plots import Picture, _Canvas, _count
 _WIDE, _TALL = 600, 24
 
 
+def hidden(events: Sequence[Sequence[float]]) -> int:
+    """How many tiles are on their way while another one is used; `events` as for `stage_timeline`."""
+    return sum(any(u != t and begun < events[u][2] and events[u][1] < used for u in range(len(events))) for t, (begun, used, _) in enumerate(events))
+
+
 def stage_timeline(events: Sequence[Sequence[float]], stages: int, unit: str = "steps", title: str = "") -> Picture:
     """One row a stage: tile t lies in stage t % stages. `events[t]` says when its copy began, when its use began and when that ended, in any unit.
 
@@ -38,7 +43,6 @@ def stage_timeline(events: Sequence[Sequence[float]], stages: int, unit: str = "
         canvas.box(x, y, 12, 12, kind)
         canvas.text(x + 18, y + 10, words, "dim")
     canvas.text(left + _WIDE, y + 10, f"{last - first:g} {unit}", "dim end")
-    hidden = sum(any(u != t and begun < events[u][2] and events[u][1] < used for u in range(len(events))) for t, (begun, used, _) in enumerate(events))
-    verdict = f"{hidden} of {_count(len(events), 'tile')} on the way while another one is used"
+    verdict = f"{hidden(events)} of {_count(len(events), 'tile')} on the way while another one is used"
     canvas.text(left, y + 32, verdict, "ink head")
     return canvas.picture(f"{title + ': ' if title else ''}{_count(stages, 'stage')}, {last - first:g} {unit}; {verdict}.")

@@ -101,7 +101,7 @@ def test_an_unknown_table_is_one_sentence(capsys) -> None:
     assert capsys.readouterr().err.startswith("There is no table 'speed': take some of ")
 
 
-@pytest.mark.parametrize("name", ["branches", "sums", "atomic_orders", "unstored_scores", "softmax_slots", "occupied", "tile_sums", "listing_b"])
+@pytest.mark.parametrize("name", ["branches", "sums", "atomic_orders", "unstored_scores", "softmax_slots", "occupied", "tile_sums", "listing_b", "stages"])
 def test_counts_measured_again_are_the_stored_ones(name: str) -> None:
     assert measure.TABLES[name]() == results.read(name, "claims").rows
 
@@ -115,6 +115,7 @@ def test_counts_measured_again_are_the_stored_ones(name: str) -> None:
         ("keys_outer", lambda: measure.keys_outer((64,))),
         ("backward", lambda: measure.backward((64,))),
         ("sixteen_bits", lambda: measure.sixteen_bits((1,))),
+        ("streamed_keys", lambda: measure.streamed_keys((1000,))),
     ],
 )
 def test_some_rows_measured_again_are_stored_ones(name: str, rows) -> None:

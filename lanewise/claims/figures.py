@@ -208,10 +208,28 @@ def sixteen_bits(table: Table) -> Figures:
     return found | {"bf16_loses": f"{row['log2_error_bf16'] - row['log2_error_fp16']:.0f}"}
 
 
+def stages(table: Table) -> Figures:
+    one, two, three = (row_of(table, places=n) for n in (1, 2, 3))
+    return {
+        "tiles": f"{one['tiles']}",
+        "hidden_one": f"{one['on_the_way_while_another_is_used']}",
+        "hidden_two": f"{two['on_the_way_while_another_is_used']}",
+        "hidden_three": f"{three['on_the_way_while_another_is_used']}",
+    }
+
+
+def streamed_keys(table: Table) -> Figures:
+    return {
+        "stream_right": f"{sum(row['right'] for row in table.rows)} of {len(table.rows)}",
+        "stream_host": ", ".join(f"{row['host_bytes']:,}" for row in table.rows),
+        "stream_buffers": ", ".join(f"{row['buffer_bytes']:,}" for row in table.rows),
+    }
+
+
 OF = {
     function.__name__: function
     for function in (
         memory_levels, bandwidth_by_stride, fp32_ladder, branches, sums, atomic_orders, occupied, naive_steps, ways, tiles, keys_outer, unstored_scores,
-        softmax_slots, listing_a_ones, tile_sums, far_below, listing_b, backward, sixteen_bits,
+        softmax_slots, listing_a_ones, tile_sums, far_below, listing_b, backward, sixteen_bits, stages, streamed_keys,
     )
 }  # fmt: skip

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from lanewise import simt
+from lanewise import cp, simt, streaming
 from lanewise.exercise import ceil_div
 from lanewise.listing import source
+from lanewise.plots_stages import hidden
 from lanewise.results import Row
 
 NAIVE = ("ch09_scores", "ch09_softmax", "ch09_values")
@@ -287,6 +288,41 @@ def sixteen_bits(sizes: Sequence[int] = (1, 10), keys: int = 512, queries: int =
     return rows
 
 
+def stages(tiles: int = 5) -> list[Row]:
+    """One query's P V, tiles of 16 rows: how many tiles are on their way while another one is used, and barriers; in program order, the simulator's clock."""
+    rows = []
+    w, V, n = normal(1, 16 * tiles, seed=1), normal(1, 16 * tiles, 64, seed=2), np.int32(16 * tiles)
+    for key, places in (("ch21_rows_waiting", 1), ("ch21_rows_stages", 2), ("ch21_rows_stages", 3)):
+        events, out = np.zeros((tiles, 3), np.int64), np.empty((1, 64), np.float32)
+        counters = run(key, 1, 64, (w, V, out, n, events), text=sized(key, stages=places) if places > 1 else "")
+        rows.append(
+            {"kernel": key, "places": places, "tiles": tiles, "on_the_way_while_another_is_used": hidden(events.tolist()), "barriers": counters.barriers}
+        )
+    return rows
+
+
+def streamed_keys(lengths: Sequence[int] = (1000, 2000, 4000), size: int = 128, d: int = 32) -> list[Row]:
+    """Attention of 16 queries over keys on the host, in chunks (ch13_flash_masked, joined): bytes on the host and of the buffers, and whether it is right."""
+    kernel, scale, rows = simt.compile(source("ch13_flash_masked")).kernel("flash_masked"), np.float32(d**-0.5), []
+    Q = normal(16, d, seed=1)
+    for n in lengths:
+        K, V = normal(2, n, d, seed=2)
+        held: set[tuple[int, int]] = set()
+
+        def part(k: Any, v: Any, count: int, held: set[tuple[int, int]] = held) -> Any:
+            held |= {(x.data.ptr, x.nbytes) for x in (k, v)}
+            O, LSE = np.empty((16, d), np.float32), np.empty(16, np.float32)  # noqa: E741
+            sizes = (np.int32(16), np.int32(count), scale, np.int32(0), np.uintp(0))
+            kernel.launch(1, 64, (Q, cp.asnumpy(k), cp.asnumpy(v), O, LSE, *sizes)).raise_if_faulty()
+            return cp.asarray(O), cp.asarray(LSE)
+
+        O = cp.asnumpy(streaming.attend(part, K, V, size)[0])  # noqa: E741
+        E = np.exp(Q.astype(np.float64) @ K.T * scale)
+        right = bool(np.abs(O - E @ V / E.sum(axis=1, keepdims=True)).max() < 1e-5)
+        rows.append({"keys": n, "chunk": size, "host_bytes": K.nbytes + V.nbytes, "buffer_bytes": sum(size for _, size in held), "right": right})
+    return rows
+
+
 def told(error: float) -> str:
     """An error as text: NaN isn't JSON."""
     return "NaN" if error != error else f"{abs(error):.1e}" if error else "0"
@@ -296,7 +332,7 @@ TABLES: dict[str, Callable[[], list[Row]]] = {
     function.__name__: function
     for function in (
         listing_a_ones, far_below, branches, sums, atomic_orders, occupied, naive_steps, ways, tiles, keys_outer, unstored_scores, softmax_slots,
-        tile_sums, listing_b, backward, sixteen_bits,
+        tile_sums, listing_b, backward, sixteen_bits, stages, streamed_keys,
     )
 }  # fmt: skip
 IN_NUMPY = ("listing_a_ones", "far_below")  # of the article's pseudocode, no kernel
