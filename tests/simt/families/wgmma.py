@@ -154,7 +154,7 @@ def wgmma(name, n, a="f16", b="", d="f32", a_swizzle=128, b_swizzle=128, a_major
             tail += (f", {int(a_major == 'mn')}" if not registers else "") + f", {int(b_major == 'mn')}"
     kind = "s32.b1.b1.and.popc" if a == "b1" else f"{'satfinite.' if saturate else ''}{d}.{a}.{b}"
     statement = f"wgmma.mma_async.sync.aligned.m64n{n}k{k}.{kind} {{{numbers}}}, {operand}, %{after}, p{tail};"
-    given = '"r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])' if registers else f'"l"(da + step * {A.step >> 4})'
+    given = ", ".join(f'"r"(w[4 * step + {r}])' for r in range(4)) if registers else f'"l"(da + step * {A.step >> 4})'
     result = "unsigned" if whole or not floats else "__half" if halves else "float"
     source = f"""{"#include <cuda_fp16.h>" if result == "__half" else ""}
 extern "C" __global__ void __launch_bounds__({128 * groups}) {entry}(const uint4* image, const unsigned* fragments, const unsigned* C, {result}* D) {{
@@ -171,9 +171,11 @@ extern "C" __global__ void __launch_bounds__({128 * groups}) {entry}(const uint4
     unsigned long long db = (at + {b_at} & 0x3ffff) >> 4 | {constant(B)};
     {ctype} d[{count}];
     for (int j = 0; j < {count}; ++j) d[j] = {"__uint_as_float" if letter == "f" else ""}(C[threadIdx.x * {count} + j]);
+    unsigned w[{4 * steps}];
+    for (int j = 0; j < {4 * steps}; ++j) {{ w[j] = fragments[threadIdx.x * {4 * steps} + j]; asm volatile("" : "+r"(w[j]) :: "memory"); }}
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
     for (int step = 0; step < {steps}; ++step) {{
-        const unsigned* w = fragments + (threadIdx.x * {steps} + step) * 4;
         asm volatile("{{ .reg .pred p; setp.ne.b32 p, %{after + 1}, 0; {statement} }}"
             : {", ".join(f'"+{letter}"(d[{j}])' for j in range(count))}
             : {given}, "l"(db + step * {B.step >> 4}), "r"((int)(step > 0 || {start})));
