@@ -1,4 +1,4 @@
-"""The course's matrix products, rung by rung, beside cuBLAS (through PyTorch); results/<gpu>.json, table matmul_ladder.
+"""The course's matrix products, rung by rung, beside cuBLAS (through PyTorch); results/<gpu>.json, table tensor_ladder.
 
 One run for all: C = A B with M = N = K, random numbers, each kernel timed alternately with torch.matmul of the same type (A B B A, after a warm-up), the
 median of the ratios with its 95 % interval. The float32 rungs stand beside cuBLAS without TF32, the bf16 rungs beside cuBLAS in bf16. Outputs start
@@ -198,7 +198,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     rows = [{key: round(x, 4) if isinstance(x, float) else x for key, x in row.items()} for row in measure(options.size)]
     device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
     versions = {"cupy": cp.__version__, "torch": torch.__version__, "numpy": np.__version__, "python": platform.python_version()}
-    table = results.Table("matmul_ladder", device, driver_version(), date.today().isoformat(), COMMAND, versions, rows)
+    table = results.Table("tensor_ladder", device, driver_version(), date.today().isoformat(), COMMAND, versions, rows)
     results.write(table, Path(options.out) if options.out else results.path_for(device))
     print(table)
     return 0
