@@ -9,6 +9,22 @@
 // O:      __half (Nq, 64), written   Nq, Nk: any >= 1
 #include <flash2.cuh>
 
+template <int d, int Br, int Bc>
+__device__ __forceinline__ void attend(
+    const __half* Q, const __half* K, const __half* V, __half* O, int Nq,
+    int Nk, float scale, int first, unsigned char* memory);
+
+extern "C" __global__ void __launch_bounds__(128) fit_tile(
+    const __half* Q, const __half* K, const __half* V, __half* O, int Nq,
+    int Nk, float scale) {
+    extern __shared__ __align__(128) unsigned char memory[];
+    // TODO (1 line): which of the twelve tiles?
+    constexpr int Br = 64, Bc = 64;
+    for (int t = blockIdx.x; t * Br < Nq; t += gridDim.x) {
+        attend<64, Br, Bc>(Q, K, V, O, Nq, Nk, scale, t * Br, memory);
+    }
+}
+
 // Br: 64, 128 or 192 queries; Bc: 16, 32, 64 or 128 keys.
 template <int d, int Br, int Bc>
 __device__ __forceinline__ void attend(
@@ -118,15 +134,4 @@ __device__ __forceinline__ void attend(
                 *reinterpret_cast<unsigned*>(O + row * d + 8 * c + lane % 4 * 2) = pair;
             }
         }
-}
-
-extern "C" __global__ void __launch_bounds__(128) fit_tile(
-    const __half* Q, const __half* K, const __half* V, __half* O, int Nq,
-    int Nk, float scale) {
-    extern __shared__ __align__(128) unsigned char memory[];
-    // TODO (1 line): which of the twelve tiles?
-    constexpr int Br = 64, Bc = 64;
-    for (int t = blockIdx.x; t * Br < Nq; t += gridDim.x) {
-        attend<64, Br, Bc>(Q, K, V, O, Nq, Nk, scale, t * Br, memory);
-    }
 }

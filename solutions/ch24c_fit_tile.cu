@@ -9,6 +9,26 @@
 // O:      __half (Nq, 64), written   Nq, Nk: any >= 1
 #include <flash2.cuh>
 
+template <int d, int Br, int Bc>
+__device__ __forceinline__ void attend(
+    const __half* Q, const __half* K, const __half* V, __half* O, int Nq,
+    int Nk, float scale, int first, unsigned char* memory);
+
+extern "C" __global__ void __launch_bounds__(128) fit_tile(
+    const __half* Q, const __half* K, const __half* V, __half* O, int Nq,
+    int Nk, float scale) {
+    extern __shared__ __align__(128) unsigned char memory[];
+    //@solution which of the twelve tiles?
+    // K and V are read once for each tile of queries; Bc only takes room.
+    constexpr int Br = 128, Bc = 32;  // 24,576 bytes; (192, 16) takes 28,672
+    //@stub
+    //@ constexpr int Br = 64, Bc = 64;
+    //@end
+    for (int t = blockIdx.x; t * Br < Nq; t += gridDim.x) {
+        attend<64, Br, Bc>(Q, K, V, O, Nq, Nk, scale, t * Br, memory);
+    }
+}
+
 // Br: 64, 128 or 192 queries; Bc: 16, 32, 64 or 128 keys.
 template <int d, int Br, int Bc>
 __device__ __forceinline__ void attend(
@@ -118,19 +138,4 @@ __device__ __forceinline__ void attend(
                 *reinterpret_cast<unsigned*>(O + row * d + 8 * c + lane % 4 * 2) = pair;
             }
         }
-}
-
-extern "C" __global__ void __launch_bounds__(128) fit_tile(
-    const __half* Q, const __half* K, const __half* V, __half* O, int Nq,
-    int Nk, float scale) {
-    extern __shared__ __align__(128) unsigned char memory[];
-    //@solution which of the twelve tiles?
-    // K and V are read once for each tile of queries; Bc only takes room.
-    constexpr int Br = 128, Bc = 32;  // 24,576 bytes; (192, 16) takes 28,672
-    //@stub
-    //@ constexpr int Br = 64, Bc = 64;
-    //@end
-    for (int t = blockIdx.x; t * Br < Nq; t += gridDim.x) {
-        attend<64, Br, Bc>(Q, K, V, O, Nq, Nk, scale, t * Br, memory);
-    }
 }
