@@ -13,6 +13,8 @@ import cupy
 import numpy as np
 from families.case import Case
 
+from lanewise.twin.tensor_map import descriptor
+
 
 @cache
 def capability() -> int:
@@ -46,15 +48,15 @@ def start(case: Case) -> list:
     compiled = kernel(case.source, case.entry, case.options)
     if case.shared_bytes > 48 * 1024:
         compiled.max_dynamic_shared_size_bytes = case.shared_bytes
-    arguments = [cupy.asarray(a) if isinstance(a, np.ndarray) else a for a in case.args()]
+    arguments = [cupy.asarray(a) if isinstance(a, np.ndarray) else a.of(cupy.asarray(a.passed)) if hasattr(a, "passed") else a for a in case.args()]
     grid, block = (tuple(d) if isinstance(d, tuple) else (d,) for d in (case.grid, case.block))
-    compiled(grid, block, tuple(arguments), shared_mem=case.shared_bytes)
+    compiled(grid, block, tuple(descriptor(a) if hasattr(a, "passed") else a for a in arguments), shared_mem=case.shared_bytes)
     cupy.cuda.runtime.deviceSynchronize()
     return arguments
 
 
 def outputs(case: Case, arguments: list) -> list[np.ndarray]:
-    return [cupy.asnumpy(arguments[k]) for k in case.outputs]
+    return [cupy.asnumpy(getattr(arguments[k], "passed", arguments[k])) for k in case.outputs]
 
 
 def start_and_read_output(case: Case) -> tuple[list, str]:

@@ -231,7 +231,7 @@ def store(g, iids: tuple[int, int], to, source, size, operation: str = "", type:
             there = a.data[offset : offset + size_]
             check.write_global(one_block(lane, k), write, a, np.array([offset]), size_, bool(operation))
             if operation:
-                there[:] = reduced(operation, type, there.copy().view(u32)[:, None], bytes_.view(u32)[:, None]).view(u8).ravel()
+                there[:] = reduced(operation, type, there.copy(), bytes_)
             elif mask is None:
                 there[:] = bytes_
             else:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from . import async_copy, atomics, barriers, clusters, control, conversion, floating, integer, libraries, memory, output, tensor, warp, wgmma
+from . import (
+    async_copy, atomics, barriers, bulk, clusters, control, conversion, floating, integer, libraries, mbarrier, memory, output, tensor, tma, warp, wgmma,
+)  # fmt: skip
 from .case import Case
 
 FAMILIES = (
-    integer, floating, conversion, memory, atomics, warp, control, barriers, output, libraries, tensor, async_copy, wgmma, clusters,
+    integer, floating, conversion, memory, atomics, warp, control, barriers, output, libraries, tensor, async_copy, wgmma, clusters, mbarrier, bulk, tma,
 )  # fmt: skip
 CASES: list[Case] = [case for family in FAMILIES for case in family.CASES]

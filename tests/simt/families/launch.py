@@ -30,9 +30,10 @@ def kernel(source: str, entry: str, options: tuple[str, ...]) -> simt.Kernel:
 def launch(case: Case, args: list | None = None, *, check: bool = True, schedule: int = 0) -> Run:
     """Compile and launch `case` with its own arguments or with those given; the arguments stay as they were."""
     given = tuple(args if args is not None else case.args())
-    arrays = [a.copy() if isinstance(a, np.ndarray) else a for a in given]
+    arrays = [a.copy() if isinstance(a, np.ndarray) else a.of(a.passed.copy()) if isinstance(a, simt.TensorMap) else a for a in given]
     compiled = kernel(case.source, case.entry, case.options)
     if case.shared_bytes > 48 * 1024:
         compiled.max_dynamic_shared_size_bytes = case.shared_bytes
     report = compiled.launch(case.grid, case.block, arrays, case.shared_bytes, check=check, schedule=schedule)
-    return Run(report, tuple(arrays[k] for k in case.outputs), given)
+    written = [arrays[k] for k in case.outputs]
+    return Run(report, tuple(a.passed if isinstance(a, simt.TensorMap) else a for a in written), given)
