@@ -38,6 +38,7 @@ example = Example(
     budget=Budget(
         "one tile of C, two of K",
         "two warpgroups, 8 steps of 16; five boxes a tile of K, 8 of C",
+        wgmma_instructions=16,
         flops=2 * BM * BN * 2 * BK,
         tma_requests=2 * 5 + 8,
         tma_load_bytes=2 * (BM + BN) * BK * 2,

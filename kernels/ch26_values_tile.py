@@ -34,5 +34,5 @@ example = Example(
         Case("one of each", data(1, 1), launch),
         Case("ragged", data(65, 63), launch),
     ),
-    budget=Budget("64 queries, 64 keys", "four instructions, and P is never in shared memory", flops=2 * 64**3, shared_store_requests=0),
+    budget=Budget("64 queries, 64 keys", "four instructions, and P is never in shared memory", wgmma_instructions=4, flops=2 * 64**3, shared_store_requests=0),
 )
