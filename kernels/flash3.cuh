@@ -1,64 +1,39 @@
 // FlashAttention-3 on Hopper (sm_90a): TMA, mbarriers, wgmma, warps with jobs.
-// A template: #include <flash3.cuh> and take flash3<__half, 128, 128, 2, false>.
+// A template: #include <flash3.cuh> and take flash3<__half, 128, 128, 2, 2, false>.
 //
-// grid:  blocks, as many as multiprocessors   block: 128 (1 + consumers) threads:
-//        warpgroup 0 loads, each of the others owns 64 rows of the query tile
-// shared: dynamic, flash3_bytes(d, Bc, consumers, stages)
+// grid:  blocks, as many as multiprocessors: they draw tiles until none is left
+//        (or as many as tiles: then each block takes one)
+// block: 128 (1 + consumers) threads: warpgroup 0 loads, each of the others owns
+//        64 rows of the query tile
+// shared: dynamic, (Q and, where both fit 230000 bytes, O: 64 consumers d each;
+//        K and V: stages Bc d each) 2 bytes
 // Qm, Om: tensor maps of T (heads, Nq, d), boxes (1, 64, 64), 128-byte swizzle
 // Km, Vm: tensor maps of T (heads / group, Nk, d), boxes (1, Bc, 64), the same
-// LSE:   float32 (heads, Nq), written           tickets: int32 (2), zeros, left zeros
+// LSE:   float32 (heads, Nq), written           ticket: int32 (1), zero, left zero
 // group: query heads that share a key head; causal: query i sees keys up to
 // i + Nk - Nq. A row that sees no key gets O = 0 and LSE = -infinity.
-// section: heads whose keys fit the L2 together; causal tiles are taken longest
-// first within it.
+// section: heads whose keys fit the L2 together
+//
+// Ideas that can be switched off, to see what each is worth:
+// pingpong: one warpgroup's softmax runs under another's products, by turns
+// overlap:  a warpgroup's softmax runs under its own product with the tile before
+// longest_first: causal tiles with many keys come first
 #pragma once
-#include <math_constants.h>
+#include <flash3_schedule.cuh>
+#include <softmax_rows.cuh>
 #include <wgmma_tiles.cuh>
 
-// One tile's place in the work: which head, which rows, how many key tiles.
-struct Work {
-    int head, first, tiles;
-};
-
-template <int Bc, int rows, bool causal>
-__device__ __forceinline__ Work work_of(int ticket, int heads, int section, int Nq, int Nk) {
-    const int row_tiles = (Nq + rows - 1) / rows;
-    int head, tile;
-    if (causal) {                                            // a section's heads, their last rows first
-        const int part = ticket / (section * row_tiles), rest = ticket % (section * row_tiles);
-        const int wide = min(section, heads - part * section);
-        head = part * section + rest % wide;
-        tile = row_tiles - 1 - rest / wide;
-    } else {
-        head = ticket / row_tiles;
-        tile = ticket % row_tiles;
-    }
-    const int first = tile * rows;
-    const int keys = causal ? max(0, min(Nk, min(first + rows, Nq) + Nk - Nq)) : Nk;
-    return {head, first, (keys + Bc - 1) / Bc};
-}
-
-// The ring's place: which stage, and the parity of its phase.
-template <int stages>
-struct Turn {
-    int stage = 0;
-    unsigned parity = 0;
-    __device__ __forceinline__ void next() {
-        if (++stage == stages) stage = 0, parity ^= 1;
-    }
-};
-
-template <typename T, int d, int Bc, int consumers, int stages, bool causal, bool pingpong = true>
+template <typename T, int d, int Bc, int consumers, int stages, bool causal, bool pingpong = true, bool overlap = true, bool longest_first = true>
 __global__ void __launch_bounds__(128 * (consumers + 1), 1)
 flash3(const __grid_constant__ ptx::TensorMap Qm, const __grid_constant__ ptx::TensorMap Km,
        const __grid_constant__ ptx::TensorMap Vm, const __grid_constant__ ptx::TensorMap Om, float* __restrict__ LSE,
-       int* __restrict__ tickets, int Nq, int Nk, int heads, int group, int section, float scale) {
+       int* __restrict__ ticket, int Nq, int Nk, int heads, int group, int section, float scale) {
     constexpr int rows = 64 * consumers, panels = d / 64;
     constexpr unsigned q_bytes = 64 * d * 2, kv_bytes = Bc * d * 2;
     constexpr bool apart = 2 * consumers * q_bytes + 2 * stages * kv_bytes <= 230000;   // O has a place of its own, or takes Q's
     extern __shared__ __align__(1024) unsigned char memory[];
     __shared__ __align__(8) unsigned long long bars[2 * consumers + 4 * stages + 4];
-    __shared__ int ticket_box[2];
+    __shared__ int drawn[2];                                 // tickets, from the producer to the consumers
     const unsigned Qs = ptx::shared_address(memory), Os = Qs + (apart ? consumers * q_bytes : 0), Ks = Os + consumers * q_bytes, Vs = Ks + stages * kv_bytes;
     const unsigned q_full = ptx::shared_address(bars), q_empty = q_full + 8 * consumers, k_full = q_empty + 8 * consumers,
                    k_empty = k_full + 8 * stages, v_full = k_empty + 8 * stages, v_empty = v_full + 8 * stages,
@@ -78,7 +53,7 @@ flash3(const __grid_constant__ ptx::TensorMap Qm, const __grid_constant__ ptx::T
     __syncthreads();                                         // the barriers are there for all
 
     if (warpgroup == 0) {                                    // ---- the producer: one thread of it
-        ptx::fewer_registers<24>();
+        ptx::fewer_registers<consumers == 2 ? 40 : 32>();    // 40 + 2 x 232 or 32 + 3 x 160 a thread: what a block of 65536 holds
         if (threadIdx.x != 0) return;
         Turn<stages> k, v;
         Turn<2> t;
@@ -97,17 +72,19 @@ flash3(const __grid_constant__ ptx::TensorMap Qm, const __grid_constant__ ptx::T
                 ptx::tma_load_3d(Vs + v.stage * kv_bytes + p * Bc * 128, &Vm, v_full + 8 * v.stage, 64 * p, n * Bc, head);
             v.next();
         };
-        for (int ticket = blockIdx.x;;) {
+        int mine = blockIdx.x;
+        for (;;) {
             ptx::mbarrier_wait_parity(t_empty + 8 * t.stage, t.parity ^ 1);
-            ticket_box[t.stage] = ticket;
+            drawn[t.stage] = mine;
             ptx::mbarrier_arrive(t_full + 8 * t.stage);      // the consumers may read it
             t.next();
-            if (ticket >= all) break;
-            const int after = gridDim.x + atomicAdd(&tickets[0], 1);
-            const Work work = work_of<Bc, rows, causal>(ticket, heads, section, Nq, Nk);
-            ticket = after;
+            if (mine >= all) return;
+            const int next = gridDim.x + atomicInc(reinterpret_cast<unsigned*>(ticket), all - 1);   // `all` draws in all: the last leaves zero
+            const Work work = work_of<Bc, rows, causal, longest_first>(mine, heads, section, Nq, Nk);
+            mine = next;
             if (work.tiles == 0) continue;
-            load_k(work.head / group, work.tiles - 1);
+            const int kv = work.head / group;
+            load_k(kv, work.tiles - 1);
             for (int w = 0; w < consumers; ++w) {
                 ptx::mbarrier_wait_parity(q_empty + 8 * w, q_parity ^ 1);
                 ptx::mbarrier_arrive_expect_tx(q_full + 8 * w, q_bytes);
@@ -116,21 +93,16 @@ flash3(const __grid_constant__ ptx::TensorMap Qm, const __grid_constant__ ptx::T
             }
             q_parity ^= 1;
             for (int n = work.tiles - 2; n >= 0; --n) {
-                load_k(work.head / group, n);
-                load_v(work.head / group, n + 1);
+                load_k(kv, n);
+                load_v(kv, n + 1);
             }
-            load_v(work.head / group, 0);
-        }
-        __threadfence();                                     // my tickets before my end, for whoever sees it
-        if (atomicAdd(&tickets[1], 1) == gridDim.x - 1) {    // the last block leaves zeros
-            __threadfence();
-            tickets[0] = tickets[1] = 0;
+            load_v(kv, 0);
         }
         return;
     }
 
     // ---- a consumer: 64 rows of each query tile
-    ptx::more_registers<consumers == 2 ? 240 : 160>();
+    ptx::more_registers<consumers == 2 ? 232 : 160>();
     const int w = warpgroup - 1, lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
     const int next_group = w == consumers - 1 ? 0 : w + 1;
     const float scale2 = scale * 1.4426950408889634f;        // exp(x) = exp2(x log2 e)
@@ -142,12 +114,12 @@ flash3(const __grid_constant__ ptx::TensorMap Qm, const __grid_constant__ ptx::T
 
     for (;;) {
         ptx::mbarrier_wait_parity(t_full + 8 * t.stage, t.parity);
-        const int ticket = ticket_box[t.stage];
+        const int mine = drawn[t.stage];
         ptx::named_barrier_sync(8 + w, 128);                 // all my threads have read it
         if (threadIdx.x % 128 == 0) ptx::mbarrier_arrive(t_empty + 8 * t.stage);
         t.next();
-        if (ticket >= all) break;
-        const Work work = work_of<Bc, rows, causal>(ticket, heads, section, Nq, Nk);
+        if (mine >= all) break;
+        const Work work = work_of<Bc, rows, causal, longest_first>(mine, heads, section, Nq, Nk);
         const int row0 = work.first + 64 * w + 16 * warp + lane / 4, see = Nk - Nq;   // my rows: row0, row0 + 8
 
         float o[d / 2];                                      // columns 8 j + lane % 4 * 2 (+ 1) of rows row0, row0 + 8
@@ -169,62 +141,31 @@ flash3(const __grid_constant__ ptx::TensorMap Qm, const __grid_constant__ ptx::T
                 for (int i = 0; i < Bc / 16; ++i)
                     ptx::Wgmma<d, T>::template registers<1>(o, reinterpret_cast<const unsigned(&)[4]>(P[4 * i]), v_tile + i * 16 * 128 / 16, i > 0 || add);
             };
-            auto mask = [&](int n) {
-                const int start = n * Bc;
-                if (start + Bc > Nk || (causal && start + Bc - 1 > work.first + 64 * w + see)) {
-#pragma unroll
-                    for (int i = 0; i < Bc / 2; ++i) {
-                        const int key = start + i / 4 * 8 + lane % 4 * 2 + i % 2, row = row0 + i / 2 % 2 * 8;
-                        if (key >= Nk || (causal && key > row + see)) s[i] = -CUDART_INF_F;
-                    }
-                }
+            auto mask = [&](int n) {                         // only tiles that need it
+                if (n * Bc + Bc > Nk || (causal && n * Bc + Bc - 1 > work.first + 64 * w + see)) mask_keys(s, n * Bc, Nk, causal, row0 + see);
             };
-            auto softmax = [&](float (&shrink)[2]) {         // s becomes exp, m and l move on
-#pragma unroll
-                for (int h = 0; h < 2; ++h) {
-                    float top = m[h];
-#pragma unroll
-                    for (int i = 0; i < Bc / 8; ++i) top = fmaxf(top, fmaxf(s[4 * i + 2 * h], s[4 * i + 2 * h + 1]));
-                    top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 1));
-                    top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 2));
-                    const float safe = top == -CUDART_INF_F ? 0.0f : top * scale2;
-                    shrink[h] = ptx::exp2_approx(m[h] * scale2 - safe);
-                    m[h] = top;
-                    float sum = 0.0f;
-#pragma unroll
-                    for (int i = 0; i < Bc / 8; ++i) {
-                        s[4 * i + 2 * h] = ptx::exp2_approx(fmaf(s[4 * i + 2 * h], scale2, -safe));
-                        s[4 * i + 2 * h + 1] = ptx::exp2_approx(fmaf(s[4 * i + 2 * h + 1], scale2, -safe));
-                        sum += s[4 * i + 2 * h] + s[4 * i + 2 * h + 1];
-                    }
-                    l[h] = l[h] * shrink[h] + sum;
-                }
+            auto free_k = [&] {                              // one arrival a warpgroup
+                if (threadIdx.x % 128 == 0) ptx::mbarrier_arrive(k_empty + 8 * k.stage);
+                k.next();
             };
-            auto pack = [&]() {                              // the accumulator's layout is A's
-#pragma unroll
-                for (int i = 0; i < Bc / 4; ++i) P[i] = ptx::pack2(s[2 * i], s[2 * i + 1], T());
+            auto free_v = [&] {
+                if (threadIdx.x % 128 == 0) ptx::mbarrier_arrive(v_empty + 8 * v.stage);
+                v.next();
             };
 
-            float shrink[2];
-            ptx::mbarrier_wait_parity(q_full + 8 * w, q_parity);
-            q_parity ^= 1;
-            ptx::mbarrier_wait_parity(k_full + 8 * k.stage, k.parity);
-            if (pingpong) ptx::named_barrier_sync(1 + w, 256);
-            ptx::keep(s);
-            ptx::wgmma_fence();
-            scores();
-            ptx::wgmma_commit();
-            if (pingpong) ptx::named_barrier_arrive(1 + next_group, 256);
-            ptx::wgmma_wait<0>();
-            ptx::keep(s);
-            if (threadIdx.x % 128 == 0) ptx::mbarrier_arrive(k_empty + 8 * k.stage);
-            k.next();
-            mask(work.tiles - 1);
-            softmax(shrink);
-            pack();
-
-#pragma unroll 1
-            for (int n = work.tiles - 2; n >= 0; --n) {
+            auto end_tile = [&](int add) {                   // O += P V, and wait for it
+                ptx::mbarrier_wait_parity(v_full + 8 * v.stage, v.parity);
+                ptx::keep(o);
+                ptx::keep(P);
+                ptx::wgmma_fence();
+                values(add);
+                ptx::wgmma_commit();
+                ptx::wgmma_wait<0>();
+                ptx::keep(o);
+                ptx::keep(P);
+                free_v();
+            };
+            auto begin_scores = [&] {                        // when K is there, and it is my turn
                 ptx::mbarrier_wait_parity(k_full + 8 * k.stage, k.parity);
                 if (pingpong) ptx::named_barrier_sync(1 + w, 256);
                 ptx::keep(s);
@@ -233,36 +174,52 @@ flash3(const __grid_constant__ ptx::TensorMap Qm, const __grid_constant__ ptx::T
                 ptx::wgmma_fence();
                 scores();
                 ptx::wgmma_commit();
-                ptx::mbarrier_wait_parity(v_full + 8 * v.stage, v.parity);
-                values(n < work.tiles - 2);
-                ptx::wgmma_commit();
-                if (pingpong) ptx::named_barrier_arrive(1 + next_group, 256);
-                ptx::wgmma_wait<1>();
-                ptx::keep(s);
-                if (threadIdx.x % 128 == 0) ptx::mbarrier_arrive(k_empty + 8 * k.stage);
-                k.next();
-                mask(n);
-                softmax(shrink);
-                ptx::wgmma_wait<0>();
-                ptx::keep(o);
-                ptx::keep(P);
-                if (threadIdx.x % 128 == 0) ptx::mbarrier_arrive(v_empty + 8 * v.stage);
-                v.next();
-#pragma unroll
-                for (int i = 0; i < d / 2; ++i) o[i] *= shrink[i / 2 % 2];
-                pack();
+            };
+            auto pass_turn = [&] { if (pingpong) ptx::named_barrier_arrive(1 + next_group, 256); };
+
+            float shrink[2];
+            ptx::mbarrier_wait_parity(q_full + 8 * w, q_parity);
+            q_parity ^= 1;
+            begin_scores();
+            pass_turn();
+            ptx::wgmma_wait<0>();
+            ptx::keep(s);
+            free_k();
+            mask(work.tiles - 1);
+            softmax_rows(s, m, l, shrink, scale2);
+            pack_rows<T>(P, s);
+#pragma unroll 1
+            for (int n = work.tiles - 2; n >= 0; --n) {      // P is that of tile n + 1
+                if constexpr (overlap) {                     // S of tile n, O += P V of tile n + 1, the softmax of tile n meanwhile
+                    begin_scores();
+                    ptx::mbarrier_wait_parity(v_full + 8 * v.stage, v.parity);
+                    values(n < work.tiles - 2);
+                    ptx::wgmma_commit();
+                    pass_turn();
+                    ptx::wgmma_wait<1>();                    // S is here, O not yet
+                    ptx::keep(s);
+                    free_k();
+                    mask(n);
+                    softmax_rows(s, m, l, shrink, scale2);
+                    ptx::wgmma_wait<0>();
+                    ptx::keep(o);
+                    ptx::keep(P);
+                    free_v();
+                } else {                                     // one after the other
+                    end_tile(n < work.tiles - 2);
+                    begin_scores();
+                    pass_turn();
+                    ptx::wgmma_wait<0>();
+                    ptx::keep(s);
+                    free_k();
+                    mask(n);
+                    softmax_rows(s, m, l, shrink, scale2);
+                }
+                scale_rows(o, shrink);
+                pack_rows<T>(P, s);
             }
             if (apart) ptx::mbarrier_arrive(q_empty + 8 * w);   // Q may be overwritten
-            ptx::mbarrier_wait_parity(v_full + 8 * v.stage, v.parity);
-            ptx::keep(o);
-            ptx::keep(P);
-            ptx::wgmma_fence();
-            values(work.tiles > 1);
-            ptx::wgmma_commit();
-            ptx::wgmma_wait<0>();
-            ptx::keep(o);
-            if (threadIdx.x % 128 == 0) ptx::mbarrier_arrive(v_empty + 8 * v.stage);
-            v.next();
+            end_tile(work.tiles > 1);
         } else {
 #pragma unroll
             for (int i = 0; i < d / 2; ++i) o[i] = 0.0f;
@@ -272,9 +229,7 @@ flash3(const __grid_constant__ ptx::TensorMap Qm, const __grid_constant__ ptx::T
         float inverse[2];
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
-            float sum = l[h];
-            sum += __shfl_xor_sync(0xffffffffu, sum, 1);
-            sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+            const float sum = row_sum(l[h]);
             inverse[h] = sum > 0.0f ? 1.0f / sum : 0.0f;
             if (lane % 4 == 0 && row0 + 8 * h < Nq)
                 LSE[(size_t)work.head * Nq + row0 + 8 * h] = sum > 0.0f ? m[h] * scale + logf(sum) : -CUDART_INF_F;

@@ -83,12 +83,15 @@ def _flash2(q: Any, k: Any, v: Any, o: Any, lse: Any, causal: bool, scale: float
 
 @dataclass(frozen=True)
 class Tile3:
-    """A tile of flash3: keys, consumer warpgroups (64 query rows each), stages of the ring, whether softmax and matmul take turns between them."""
+    """A tile of flash3: keys, consumer warpgroups (64 query rows each), stages of the ring; which of the kernel's ideas are switched on."""
 
     keys: int
     consumers: int
     stages: int
     pingpong: bool
+    overlap: bool = True
+    longest_first: bool = True
+    persistent: bool = True
 
     def shared_bytes(self, d: int) -> int:
         """Dynamic shared memory: O has a place of its own where it fits, else Q's."""
@@ -116,13 +119,15 @@ def _flash3(q: Any, k: Any, v: Any, o: Any, lse: Any, causal: bool, scale: float
     heads, nq, d = q.shape
     group, nk = heads // k.shape[0], k.shape[1]
     t = tile or tile3(d, causal, nk)
-    form = f"{TYPES[q.dtype.name]}, {d}, {t.keys}, {t.consumers}, {t.stages}, {_flag(causal)}, {_flag(t.pingpong)}"
+    form = f"{TYPES[q.dtype.name]}, {d}, {t.keys}, {t.consumers}, {t.stages}, {', '.join(map(_flag, (causal, t.pingpong, t.overlap, t.longest_first)))}"
     shared = t.shared_bytes(d)
     kernel = _kernel("flash3.cuh", f"flash3<{form}>", shared)
     maps = [cp.tensor_map(x, (1, rows, 64), swizzle="128B") for x, rows in ((q, 64), (k, t.keys), (v, t.keys), (o, 64))]
-    tickets = cp.zeros(2, np.int32)
-    blocks = min(cp.cuda.Device().attributes["MultiProcessorCount"], -(-nq // (64 * t.consumers)) * heads)
-    args = (*maps, lse, tickets, *(np.int32(x) for x in (nq, nk, heads, group, section_of(heads, nk, d, group))), np.float32(scale))
+    ticket = cp.zeros(1, np.int32)
+    blocks = -(-nq // (64 * t.consumers)) * heads
+    if t.persistent:
+        blocks = min(cp.cuda.Device().attributes["MultiProcessorCount"], blocks)
+    args = (*maps, lse, ticket, *(np.int32(x) for x in (nq, nk, heads, group, section_of(heads, nk, d, group))), np.float32(scale))
     return lambda: kernel((blocks,), (128 * (t.consumers + 1),), args, shared_mem=shared)
 
 
