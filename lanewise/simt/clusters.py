@@ -52,7 +52,7 @@ class Clusters:
         self.batch, self.size = batch, batch.machine.cluster
         self.here = np.zeros((batch.T, batch.B), bool)  # threads that have arrived
         self.phase = np.zeros(batch.B // self.size, i64)  # barriers completed, for each cluster
-        self.mine = np.full((batch.T, batch.B), -1, i64)  # the phase at which each thread arrived last
+        self.mine = np.full((batch.T, batch.B), -1, i64)  # the phase at which each thread arrived; −1: it waits for none
 
     def columns(self, batch: Batch, keep: ndarray) -> Clusters:
         other = Clusters.__new__(Clusters)
@@ -107,9 +107,19 @@ def clusters(batch: Batch) -> Clusters:
     return batch.cluster
 
 
+def checks():
+    """checks.cluster, which looks into this module."""
+    from .checks import cluster
+
+    return cluster
+
+
 def arrive(g: Group) -> None:
     c = clusters(g.batch)
     at = g.rows if g.cols is None else (g.rows, g.cols)
+    again = c.mine[at] >= 0
+    if g.batch.machine.check and again.any():
+        checks().arrived_twice(g, again)
     c.here[at] = True
     c.mine[at] = c.of_columns() if g.cols is None else c.of_columns()[g.cols]
     g.batch.machine.stores += 1
@@ -121,8 +131,12 @@ def wait(g: Group, next_pc: int) -> int:
     batch = g.batch
     c = clusters(batch)
     now = c.of_columns()
-    done = now[None, :] > c.mine[g.rows] if g.cols is None else (now[g.cols] > c.mine[g.rows, g.cols])[:, None]
+    mine = c.mine[g.rows] if g.cols is None else c.mine[g.rows, g.cols][:, None]
+    if batch.machine.check and (mine < 0).any():
+        checks().never_arrived(g, mine < 0)
+    done = (now[None, :] if g.cols is None else now[g.cols][:, None]) > mine
     if done.all():
+        c.mine[g.rows if g.cols is None else (g.rows, g.cols)] = -1
         return next_pc
     if done.any():
         return batch.branch(g, done, next_pc, g.pc)

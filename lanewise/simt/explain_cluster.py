@@ -36,9 +36,19 @@ def no_such_rank(*, line: int | None, rank: int, size: int, thread: Dim3, block:
     return Finding("out-of-bounds", "error", text, line=line, thread=thread, block=block)
 
 
+def barrier_misused(*, line: int | None, thread: Dim3, block: Dim3, waits: bool) -> Finding:
+    """barrier.cluster.arrive and .wait that don't alternate. `waits`: a wait without an arrive, else a second arrive without a wait."""
+    what = "waits at the cluster barrier" if waits else "arrives at the cluster barrier again"
+    why = "without having arrived at it" if waits else "without having waited for the last time"
+    text = f"barrier divergence in block {tuple_text(block)}: {who(thread, block)} {what}{at_line(line)} {why}. Every thread does barrier.cluster.arrive, "
+    text += "then barrier.cluster.wait, in turn."
+    return Finding("barrier-divergence", "error", text, line=line, thread=thread, block=block)
+
+
 def cluster_deadlock(*, line: int | None, threads: list[int], block: Dim3, missing: list[int], missing_block: Dim3, missing_line: int | None) -> Finding:
     """Threads wait at a cluster barrier at which others never arrive."""
-    text = f"deadlock in block {tuple_text(block)}: {thread_ranges(threads)} {'waits' if len(threads) == 1 else 'wait'}{at_line(line)} for the cluster barrier, but "
+    verb = "waits" if len(threads) == 1 else "wait"
+    text = f"deadlock in block {tuple_text(block)}: {thread_ranges(threads)} {verb}{at_line(line)} for the cluster barrier, but "
     text += f"{thread_ranges(missing)} of block {tuple_text(missing_block)} never {'arrives' if len(missing) == 1 else 'arrive'}"
     text += (f" (now{at_line(missing_line)})" if missing_line else "") + ". Let every thread of every block of the cluster reach it."
     return Finding("deadlock", "error", text, line=line, block=block)

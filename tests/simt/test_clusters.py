@@ -86,6 +86,33 @@ def test_threads_that_have_left_are_not_waited_for() -> None:
     assert launch("if (rank() == 1 || t > 7) return; sync(); y[b * 64 + t] = 1; sync();").ok
 
 
+def test_arrive_and_wait_take_turns() -> None:
+    arrive, wait = (f'asm volatile("barrier.cluster.{what};" ::: "memory");' for what in ("arrive", "wait"))
+    found = errors(launch(f"{arrive} {arrive} {wait}"))
+    assert found[0].kind == "barrier-divergence" and "arrives at the cluster barrier again" in found[0].message
+    found = errors(launch(f"{arrive} {wait} {wait}"))
+    assert found[0].kind == "barrier-divergence" and "without having arrived at it" in found[0].message
+
+
+@pytest.mark.slow
+def test_cooperative_groups() -> None:
+    source = """#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+extern "C" __global__ void __cluster_dims__(2, 1, 1) shared(const int* x, int* y) {
+    __shared__ int s[64];
+    cg::cluster_group cluster = cg::this_cluster();
+    s[threadIdx.x] = x[blockIdx.x * 64 + threadIdx.x];
+    cluster.sync();
+    int* theirs = cluster.map_shared_rank(s, cluster.block_rank() ^ 1);
+    y[blockIdx.x * 64 + threadIdx.x] = theirs[63 - threadIdx.x] + cluster.num_blocks();
+    cluster.sync();
+}"""
+    x, y = np.arange(256, dtype=np.int32).reshape(4, 64), np.zeros((4, 64), np.int32)
+    report = simt.compile(source).kernel("shared").launch(4, 64, [x, y])
+    assert report.ok, str(report)
+    assert (y == x[[1, 0, 3, 2], ::-1] + 2).all()
+
+
 def test_launches_that_do_not_fit() -> None:
     assert "must be a multiple of the 2 blocks" in launch(GOOD, grid=3).findings[0].message
     assert "a cluster may have 8 blocks, not 16" in launch(GOOD, dims="__cluster_dims__(16, 1, 1)", grid=16).findings[0].message

@@ -220,6 +220,22 @@ def no_such_rank(g: Group, iid: int, rank: int) -> None:
         machine.faults.add(explain_cluster.no_such_rank(line=machine.faults.line(iid), rank=rank, size=machine.cluster, thread=thread, block=block))
 
 
+def arrived_twice(g: Group, which: ndarray) -> None:
+    """Threads arrive at the cluster barrier again before they have waited."""
+    _misused(g, which, False)
+
+
+def never_arrived(g: Group, which: ndarray) -> None:
+    """Threads wait at the cluster barrier without having arrived."""
+    _misused(g, which, True)
+
+
+def _misused(g: Group, which: ndarray, waits: bool) -> None:
+    faults = g.batch.machine.faults
+    thread, block = faults.lane(g, int(np.argmax(which)))
+    faults.add(explain_cluster.barrier_misused(line=faults.pc_line(g), thread=thread, block=block, waits=waits))
+
+
 def deadlock(batch: Batch) -> bool:
     """Report that threads wait at a cluster barrier in vain; whether it is so."""
     g = next((g for g in batch.groups if g.waits == "cluster"), None)
