@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .barriers import member_mask, missing_lanes, release, together
+from .barriers import release
 from .checks import Happened, SharedCheck, proxy, waiting
 from .checks.cluster import ClusterCheck
 from .clusters import apart_in_cluster
 from .group import Frame, Group
 from .mbarriers import woken_by_time
+from .meeting import member_mask, missing_lanes, together
 from .memory import LocalMemory, SharedMemory
 from .progress import DEPTH, Watch
 from .values import ndarray
