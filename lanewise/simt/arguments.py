@@ -330,7 +330,8 @@ def _wrong_count(kernel: str, slots: list[_Slot], args: Sequence[Any], device_ar
 def _bind(slot: _Slot, arg: Any) -> Bound:
     inner = host_array(arg)
     if isinstance(inner, TensorMap):
-        return Bound(slot.name, whole(inner.array), bytes(inner), inner, isinstance(arg, Output) or inner.output, slot.parameter)
+        array = None if inner.array is None else whole(inner.array)  # an array on a GPU is checked, never bound
+        return Bound(slot.name, array, bytes(inner), inner, isinstance(arg, Output) or inner.output, slot.parameter)
     if is_array(inner) and slot.pointer is not False:
         return Bound(slot.name, inner, poison=isinstance(arg, Output), parameter=slot.parameter)
     value = np.int64(_wrapped(inner)) if isinstance(inner, int) and not isinstance(inner, bool | np.generic) else np.asarray(inner)
