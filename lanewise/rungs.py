@@ -122,7 +122,7 @@ def _flash3(q: Any, k: Any, v: Any, o: Any, lse: Any, causal: bool, scale: float
     form = f"{TYPES[q.dtype.name]}, {d}, {t.keys}, {t.consumers}, {t.stages}, {', '.join(map(_flag, (causal, t.pingpong, t.overlap, t.longest_first)))}"
     shared = t.shared_bytes(d)
     kernel = _kernel("flash3.cuh", f"flash3<{form}>", shared)
-    maps = [cp.tensor_map(x, (1, rows, 64), swizzle="128B") for x, rows in ((q, 64), (k, t.keys), (v, t.keys), (o, 64))]
+    maps = [cp.tensor_map(x, (1, rows, 64), swizzle="128B", l2="256B") for x, rows in ((q, 64), (k, t.keys), (v, t.keys), (o, 64))]
     ticket = cp.zeros(1, np.int32)
     blocks = -(-nq // (64 * t.consumers)) * heads
     if t.persistent:
