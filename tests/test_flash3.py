@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from lanewise import rungs, simt
+from lanewise.bench import flash3_switches
 from tests.test_flash2 import LOG2_ERROR, attention
 
 pytestmark = pytest.mark.slow  # seconds for all of them together
@@ -122,3 +123,15 @@ def test_every_wait_is_needed(wait: str) -> None:
     nq, nk = (150, 260) if wait != "the ticket was read" else (400, 40)  # Q's place tells it, too, but for tiles that see no key
     report = launch(3, 1, nq, nk, True, text=TEXT.replace(line, ";"), blocks=1)
     assert report.findings and report.findings[0].kind == kind, str(report)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("d", [64, 128])
+def test_the_bench_asks_for_kernels_that_can_run(d: int, causal: bool) -> None:
+    asked = list(flash3_switches.variants(d, causal, 2048))
+    tiles = [tile for _, _, tile in asked]
+    assert tiles[0] == rungs.tile3(d, causal, 2048) and len(set(tiles)) == len(tiles) > 8
+    assert all(flash3_switches.fits(d, tile) for tile in tiles)
+    named = {name: tile for series, name, tile in asked if series == "without"}
+    assert not named["no overlap"].overlap and named["no overlap"].pingpong == tiles[0].pingpong
+    assert not named["one block a tile"].persistent and ("shortest first" in named) == causal

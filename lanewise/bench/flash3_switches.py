@@ -1,0 +1,127 @@
+"""flash3's tiles, and its ideas switched off one at a time, beside cuDNN; results/<gpu>.json, table flash3_switches.
+
+The tensors and flops of attention_ladder (random fp16, 16,384 tokens, heads · d = 2048); each variant takes turns with cuDNN (A B B A, 16 pairs after 0.2 s),
+the median of the ratios with its 95 % interval. `series` is "tile" for other sizes of tiles under the same ideas, "without" for one idea changed under the
+tile that lanewise.attention takes ("one block a tile": as many blocks as tiles in place of a persistent grid). Every variant is compared with float64 on ragged
+shapes and poisoned outputs, and with cuDNN on what is timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import math
+import platform
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lanewise import results
+from lanewise.bench.attention_ladder import exact, libraries, poisoned, random, relative
+from lanewise.bench.duel import duel
+from lanewise.bench.fp32_ladder import TOKENS, WIDTH
+from lanewise.rungs import Tile3, _flash3, tile3
+
+COMMAND = "python -m lanewise.bench.flash3_switches"
+SIZES = (512, 2048, 16384)
+RAGGED = ((1, 1), (200, 70), (333, 500))
+PAIRS, WARM_UP_S = 16, 0.2
+KEYS = (112, 128, 160, 176)
+
+
+def fits(d: int, tile: Tile3) -> bool:
+    """227 KB for a block, one of them for barriers; and registers: 232 or 160 a thread hold scores, P and O, or the tile isn't worth a try."""
+    room = {2: 232, 3: 160}[tile.consumers] - 24
+    return tile.shared_bytes(d) <= 231424 and tile.keys * 3 // 4 + d // 2 <= room
+
+
+def variants(d: int, causal: bool, n: int) -> Iterator[tuple[str, str, Tile3]]:
+    """(series, name, tile): the tile in use first."""
+    base = tile3(d, causal, n)
+    yield "tile", "in use", base
+    others = [replace(base, keys=keys) for keys in KEYS]
+    others += [replace(base, consumers=5 - base.consumers, keys=keys) for keys in KEYS] if d == 64 else []
+    others += [replace(base, keys=128, stages=3)]
+    for tile in dict.fromkeys(others):
+        if tile != base and fits(d, tile):
+            yield "tile", f"{tile.keys} keys, {64 * tile.consumers} rows, {tile.stages} stages", tile
+    yield "without", "no ping-pong" if base.pingpong else "with ping-pong", replace(base, pingpong=not base.pingpong)
+    yield "without", "no overlap", replace(base, overlap=False)
+    yield "without", "neither", replace(base, overlap=False, pingpong=False)
+    yield "without", "one block a tile", replace(base, persistent=False)
+    if causal:
+        yield "without", "shortest first", replace(base, longest_first=False)
+
+
+@functools.cache
+def check(d: int, causal: bool, tile: Tile3) -> None:
+    """Raises AssertionError where the variant is further from float64 than 16-bit rounding explains."""
+    from lanewise.cp import real_cupy
+
+    cp = real_cupy()
+    for nq, nk in RAGGED:
+        q, k, v = random(cp, (4, nq, d), nq), random(cp, (2, nk, d), nk), random(cp, (2, nk, d), nq + nk)
+        o, lse = poisoned(cp, q)
+        _flash3(q, k, v, o, lse, causal, 1 / math.sqrt(d), tile)()
+        right, sums = exact(cp, q, k, v, causal)
+        apart = float(cp.abs(cp.where(cp.isinf(sums), 0, lse - sums)).max())
+        if not relative(cp, o, right) <= 1e-3 or not apart <= 1e-4:
+            raise AssertionError(f"{tile} is wrong for d = {d}, Nq = {nq}, Nk = {nk}, causal = {causal}: {relative(cp, o, right)}, {apart}")
+
+
+def measure(cp: Any, sizes: Sequence[int]) -> list[results.Row]:
+    """All points; raises AssertionError where a variant is wrong."""
+    rows: list[results.Row] = []
+    for d in (64, 128):
+        for n in sizes:
+            heads = TOKENS // n * WIDTH // d
+            q, k, v = (random(cp, (heads, n, d), n + d + i) for i in range(3))
+            o, lse = poisoned(cp, q)
+            for causal in (False, True):
+                work = 4 * heads * (n * (n + 1) // 2 if causal else n * n) * d
+                other = libraries(q, k, v, causal)["cuDNN"]
+                for series, name, tile in variants(d, causal, n):
+                    check(d, causal, tile)
+                    mine = _flash3(q, k, v, o, lse, causal, 1 / math.sqrt(d), tile)
+                    o.fill(cp.nan)
+                    mine()
+                    apart = float(cp.abs(o - cp.from_dlpack(other()[0][0].contiguous())).max())
+                    if not apart <= 8e-3:
+                        raise AssertionError(f"{tile} and cuDNN differ by {apart} for d = {d}, N = {n}, causal = {causal}")
+                    fought = duel(cp, mine, other, pairs=PAIRS, warm_up_s=WARM_UP_S)
+                    rows.append(
+                        {"d": d, "N": n, "causal": causal, "series": series, "variant": name, "keys": tile.keys, "rows": 64 * tile.consumers,
+                         "stages": tile.stages, "pingpong": tile.pingpong, "TFLOPs": work / fought.ms / 1e9, "cuDNN": work / fought.other_ms / 1e9,
+                         "ratio": fought.ratio, "low": fought.low, "high": fought.high}
+                    )  # fmt: skip
+                    print(", ".join(f"{key} {x:.3f}" if isinstance(x, float) else f"{key} {x}" for key, x in rows[-1].items()), flush=True)
+    return [{key: round(x, 4) if isinstance(x, float) else x for key, x in row.items()} for row in rows]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default=",".join(str(n) for n in SIZES), help="sequence lengths, separated by commas")
+    parser.add_argument("--out", default="", help="another file instead of results/<gpu>.json")
+    options = parser.parse_args(argv)
+    import torch
+
+    from lanewise.bench.memory_levels import driver_version
+    from lanewise.cp import real_cupy
+
+    cp = real_cupy()
+    cp.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream).use()  # one stream for all
+    rows = measure(cp, [int(n) for n in options.sizes.split(",")])
+    device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    versions = {"cupy": cp.__version__, "torch": torch.__version__, "numpy": np.__version__, "python": platform.python_version()}
+    table = results.Table("flash3_switches", device, driver_version(), date.today().isoformat(), COMMAND, versions, rows)
+    results.write(table, Path(options.out) if options.out else results.path_for(device))
+    print(table)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
