@@ -51,7 +51,7 @@ def variants(d: int, causal: bool, n: int) -> Iterator[tuple[str, str, Tile3]]:
             yield "tile", f"{tile.keys} keys, {64 * tile.consumers} rows, {tile.stages} stages", tile
     yield "without", "no ping-pong" if base.pingpong else "with ping-pong", replace(base, pingpong=not base.pingpong)
     yield "without", "no overlap", replace(base, overlap=False)
-    yield "without", "neither", replace(base, overlap=False, pingpong=False)
+    yield "without", "neither" if base.pingpong else "ping-pong in place of overlap", replace(base, overlap=False, pingpong=not base.pingpong)
     yield "without", "one block a tile", replace(base, persistent=False)
     if causal:
         yield "without", "shortest first", replace(base, longest_first=False)
