@@ -218,6 +218,15 @@ def stages(table: Table) -> Figures:
     }
 
 
+def streamed(table: Table) -> Figures:
+    row = row_of(table, chunk=65536)
+    names = {"copies": "copies_ms", "kernels": "kernels_ms", "both": "streamed_ms"}
+    return {f"stream_{name}": f"{row[column]:.1f}" for name, column in names.items()} | {
+        "stream_gib": f"{row['host_bytes'] / 2**30:.0f}",
+        "stream_pool": f"{row['pool_bytes'] / 2**30:.1f}",
+    }
+
+
 def streamed_keys(table: Table) -> Figures:
     return {
         "stream_right": f"{sum(row['right'] for row in table.rows)} of {len(table.rows)}",
@@ -230,6 +239,6 @@ OF = {
     function.__name__: function
     for function in (
         memory_levels, bandwidth_by_stride, fp32_ladder, branches, sums, atomic_orders, occupied, naive_steps, ways, tiles, keys_outer, unstored_scores,
-        softmax_slots, listing_a_ones, tile_sums, far_below, listing_b, backward, sixteen_bits, stages, streamed_keys,
+        softmax_slots, listing_a_ones, tile_sums, far_below, listing_b, backward, sixteen_bits, stages, streamed, streamed_keys,
     )
 }  # fmt: skip

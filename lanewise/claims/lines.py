@@ -138,7 +138,8 @@ CLAIMS = (
           ("ways",)),
     Claim("12b", "ch21", "(larger than memory, truly)", "only when K and V come from the host in pieces and the parts are merged",
           "confirmed with a condition", "The kernel alone doesn't do it; streaming and the merge do.",
-          "{stream_host} bytes of K and V on the host, {stream_buffers} in the GPU's buffers; {stream_right} right", ("streamed_keys",)),
+          "{stream_host} bytes of K and V on the host, {stream_buffers} in the GPU's buffers; {stream_right} right. On the H200 {stream_gib} GiB of K and V "
+          "with {stream_pool} GiB allowed on the GPU: {stream_both} ms", ("streamed_keys", "streamed")),
     Claim("13", "ch24", "64 × 64 tiles are typical; larger ones overflow shared memory and registers", "a sweep, with blocks in flight, decides",
           "not measured yet", "Counted so far: what a tile takes.", "Bc = {Bcs}: {shared_by_Bc} bytes of shared memory a block", ("tiles",)),
     Claim("14", "ch18, ch19", "fp16, bf16 or tf32 for the products, softmax in fp32", "an error budget by part", "confirmed with a condition",
@@ -148,8 +149,8 @@ CLAIMS = (
     Claim("15", "ch21", "loads of the next tile run under this tile's softmax; streams overlap them",
           "streams overlap copies from the host, not tiles in a kernel", "confirmed with a condition",
           "By asynchronous copies and stages inside the kernel; a stream can't see tiles.",
-          "tiles on their way while another one is used: {hidden_one} of {tiles} with one place, {hidden_two} with two stages, {hidden_three} with three",
-          ("stages",)),
+          "tiles on their way while another one is used: {hidden_one} of {tiles} with one place, {hidden_two} with two stages, {hidden_three} with three. "
+          "Streams: copies from the host {stream_copies} ms, kernels {stream_kernels} ms, both at once {stream_both} ms", ("stages", "streamed")),
     later("16", "ch22", "A100, N = 128: 12.3 → 98.7 TFLOP/s (8.02 ×), 3.2 → 0.45 ms (7.11 ×)",
           "the two ratios contradict each other; N = 128 needs many heads"),
     later("17", "ch22, ch28", "85 % of the theoretical peak", "depends on which peak"),
