@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lanewise import simt
+from lanewise import simt, source
 from lanewise.bench.matmul_ladder import HOPPER, RUNGS, TOLERANCE
 from lanewise.names import Key, find_course
 
@@ -35,6 +35,24 @@ def test_a_rung_launched_as_on_the_gpu_is_right(rung, M, N, K):
     assert report.ok, str(report)
     got, right = wide(C) if rung.output == "bf16" else C.astype(np.float64), exact[0] @ exact[1]
     assert not np.linalg.norm(got - right) > TOLERANCE[rung.output] * np.linalg.norm(right)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("BM", "BN", "BK", "stages"), [(128, 256, 64, 2), (256, 128, 64, 4), (128, 128, 32, 3)])
+def test_the_staged_product_takes_other_tiles(BM, BN, BK, stages):
+    text = source("ch21_matmul_stages").replace("BM = 128, BN = 256, BK = 64, stages = 3;", f"BM = {BM}, BN = {BN}, BK = {BK}, stages = {stages};")
+    assert f"stages = {stages};" in text
+    M, N, K = BM + 2, BN + 8, 3 * BK + 8
+    rng = np.random.default_rng(BM + BK)
+    A, B = rng.standard_normal((M, K)).astype(np.float16), rng.standard_normal((K, N)).astype(np.float16)
+    C, shared = np.empty((M, N), np.float16), max(stages * (BM + BN) * BK * 2, BM * BN * 2)
+    kernel = simt.compile(text).kernel("matmul_stages")
+    kernel.max_dynamic_shared_size_bytes = shared
+    args = [A, B, simt.Output(C), np.int32(M), np.int32(N), np.int32(K)]
+    report = kernel.launch(4, BM // 64 * BN // 64 * 32, args, shared)
+    assert report.ok, str(report)
+    right = A.astype(np.float64) @ B.astype(np.float64)
+    assert not np.linalg.norm(C - right) > 3e-4 * np.linalg.norm(right)
 
 
 def test_every_16_bit_rung_of_the_ladder_multiplies_bf16():
