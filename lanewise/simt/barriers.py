@@ -93,7 +93,8 @@ def _barriers_of_rows(batch: Batch, g: Group, which: int, value: ndarray, other,
         pick = lambda x: x if x.__class__ not in (ndarray, Split) else np.broadcast_to(full(x), (g.n, 1))[index]  # noqa: E731,B023
         parts.append((g.taken(index), (int(k), pick(other)) if which == 0 else (pick(other), int(k)), None if predicate is None else pick(predicate)))
     if len(parts) == 1:
-        return barrier(batch, g, *parts[0][1], mode, how, predicate, slot, next_pc)
+        id, count = parts[0][1]
+        return barrier(batch, g, id, count, mode, how, predicate, slot, next_pc)
     batch.replace(g, *(part for part, _, _ in parts))
     for part, (id, count), flag in parts:
         following = barrier(batch, part, id, count, mode, how, flag, slot, next_pc)

@@ -122,6 +122,8 @@ def _without_consequences(findings: list) -> list:
 
     Of what touches a copy's words before the copy is finished, only that is told.
     """
+    if any(f.kind == "deadlock" for f in findings):  # who waits for ever writes nothing
+        findings = [f for f in findings if f.kind != "unwritten-output"]
     early = {(f.array, f.line) for f in findings if f.kind == "async-copy"}
     findings = [f for f in findings if f.kind != "race" or early.isdisjoint((f.array, line) for line in (f.line, f.other.line if f.other else None))]
     raced = {(f.array, line) for f in findings if f.kind == "race" for line in (f.line, f.other.line if f.other else None)}

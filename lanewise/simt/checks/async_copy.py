@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import access, explain, shared_access
 from ..values import full, i64, ndarray
-from . import proxy
+from . import async_words, mbarrier, proxy
 from .races import SITE_MASK, SITE_SHIFT, TIME_MASK, TIME_SHIFT
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from ..group import Group
     from ..instructions.async_copy import Copy
     from .shared import SharedCheck
+
+
+BARRIER = 1 << 30  # stands in `flight` for the words of an mbarrier
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,16 @@ class Watched:
         self.generic = np.zeros(len(check.used), i64) if batch.machine.program.asynchronous else None  # last writer of each word: thread + 1, time, site
         self.fences: dict[int, proxy.Fence] = {}  # the last proxy fence of each thread
 
+    def barrier_at(self, offset: int, live: bool) -> None:
+        """The 8 bytes at an offset become an mbarrier, or cease to be one."""
+        first, words = offset // self.check.grain, 8 // self.check.grain
+        self.flight[first : first + words] = BARRIER if live else 0
+
+    def finish(self) -> None:
+        """The blocks have ended: so must have what was under way."""
+        proxy.unfinished(self)
+        self.check.finish()
+
     def __getattr__(self, name: str):
         return getattr(self.check, name)
 
@@ -60,9 +73,11 @@ class Watched:
         other.flight = self.flight.copy() if self.flight.ndim == 1 else np.ascontiguousarray(self.flight[:, keep])
         other.bulk, other.fences, other.tickets = list(self.bulk), dict(self.fences), self.tickets
         other.reads = {ticket: part for ticket, part in ((t, read.part(keep)) for t, read in self.reads.items()) if part is not None}
-        other.reading = None if self.reading is None else np.zeros_like(self.reading)
-        for read in other.reads.values():
-            other.reading[read.words] += 1
+        other.reading = self.reading
+        if self.reading is not None:
+            other.reading = np.zeros_like(self.reading)
+            for read in other.reads.values():
+                other.reading[read.words] += 1
         generic = self.generic
         other.generic = None if generic is None else generic.copy() if generic.ndim == 1 else np.ascontiguousarray(generic[:, keep])
         return other
@@ -174,7 +189,7 @@ class Watched:
             self.generic[index] = tags[-1]
             return
         tags = np.repeat(tags, words) if words > 1 else tags
-        self.generic[index] = tags[:, None] if self.generic.ndim == 2 and columns is None else tags if self.generic.ndim == 1 or self.batch.B > 1 else tags[:, None]
+        self.generic[index] = tags if self.generic[index].ndim == 1 else tags[:, None]
 
     # ------------------------------------------------------------------ looking
 
@@ -239,7 +254,10 @@ class Watched:
         first = int(lanes[0])
         serial = int(serials[first])
         if serial < 0:
-            proxy.too_early(self, g, iid, self.bulk[-serial], lanes, int(offsets[first]), how)
+            async_words.too_early(self, g, iid, self.bulk[-serial], lanes, int(offsets[first]), how)
+            return
+        if serial == BARRIER:
+            mbarrier.touched(self.batch, g, iid, int(offsets[first]), how)
             return
         copy = next(c for c in self.batch.copies.pending if c.serial == serial)
         name, index, _, _, dims = faults.shared_at(iid, int(offsets[first]))

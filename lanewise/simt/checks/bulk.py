@@ -42,7 +42,8 @@ def bulk_misaligned(g: Group, iid: int, array: str | None, offset: int, size: in
     if size % 16:
         text = head + f"moves {plural(size, 'byte')}, which is no multiple of 16. Copy the last {size % 16} bytes with plain loads and stores."
     elif unit > 16:
-        text = head + f"{'writes to' if access == 'write' else 'reads from'} {array} at shared address {offset:#x}, and a tensor copy needs a multiple of {unit}. "
+        text = head + f"{'writes to' if access == 'write' else 'reads from'} {array} at shared address {offset:#x}, "
+        text += f"and a tensor copy needs a multiple of {unit}. "
         text += f"Declare {array} with __align__({max(unit, 128)}), and keep the parts of it multiples of {unit} bytes."
     else:
         text = head + f"{'writes to' if access == 'write' else 'reads from'} {array}, {plural(offset, 'byte')} behind a multiple of 16. "

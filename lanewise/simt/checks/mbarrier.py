@@ -8,7 +8,7 @@ import numpy as np
 
 from ..finding import Finding
 from ..values import ndarray
-from ..words import at_line, element, plural, thread_ranges, tuple_text, who
+from ..words import THIRD_PERSON, at_line, element, plural, thread_ranges, tuple_text, who
 
 if TYPE_CHECKING:
     from ..batch import Batch
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from ..mbarriers import Barrier
 
 KIND = "mbarrier"
+
+
+def on_line(batch: Batch, iid: int) -> str:
+    """The end of a phrase: the line, and for a helper the line that calls it."""
+    site = batch.machine.program.sites[iid]
+    chain = site.instruction.inlined
+    return at_line(site.line) + (f" (called on line {chain[-1][1]})" if chain and chain[-1][1] != site.line else "")
 
 
 def name_of(batch: Batch, iid: int, offset: int) -> str:
@@ -70,7 +77,8 @@ def used(batch: Batch, part: Group, iid: int, offset: int, b: Barrier | None, do
         if b is None:
             near = _nearest(batch, offset)
             text += "nobody has initialised it."
-            text += f" The nearest barrier lies {plural(abs(near - offset), 'byte')} {'behind' if near > offset else 'before'} it." if near is not None else ""
+            if near is not None:
+                text += f" The nearest barrier lies {plural(abs(near - offset), 'byte')} {'behind' if near > offset else 'before'} it."
             text += " Call mbarrier.init first (one thread), fence.mbarrier_init, then __syncthreads()."
         else:
             text += "it was invalidated. Use it before mbarrier.inval, or initialise it anew."
@@ -96,8 +104,9 @@ def visible(batch: Batch, part: Group, iid: int, b: Barrier) -> None:
     b.visible = True  # said once
     faults = batch.machine.faults
     name = name_of(batch, iid, b.offset)
-    text = f"mbarrier: the copy{at_line(faults.line(iid))} names {name}, but no fence stands between its mbarrier.init{at_line(faults.line(b.init[0]))} and the copy. "
-    text += "Put fence.mbarrier_init.release.cluster behind the initialisation, in the thread that does it, and __syncthreads() after that."
+    text = f"mbarrier: the copy{on_line(batch, iid)} names {name}, but no fence stands between its mbarrier.init"
+    text += f"{at_line(faults.line(b.init[0]))} and the copy. Put fence.mbarrier_init.release.cluster behind the initialisation, "
+    text += "in the thread that does it, and __syncthreads() after that."
     _add(batch, part, iid, b.offset, text)
 
 
@@ -107,12 +116,24 @@ def _nearest(batch: Batch, offset: int) -> int | None:
     return near if near is not None and abs(near - offset) < 256 else None
 
 
+def touched(batch: Batch, g: Group, iid: int, offset: int, how: str) -> None:
+    """A plain access to the 8 bytes of a barrier in use."""
+    b = next((b for b in batch.mbarriers.at.values() if b.offset <= offset < b.offset + 8 and b.live.any()), None)
+    if b is None:
+        return
+    faults = batch.machine.faults
+    thread, block = faults.lane(g, 0)
+    text = f"mbarrier: {who(thread, block)} {THIRD_PERSON[how]} the memory of {name_at(batch, b.offset)}{on_line(batch, iid)}, which is an mbarrier in use "
+    text += f"since line {faults.line(b.init[0])}. Only mbarrier instructions may touch it: keep the arrays apart, or end its use with mbarrier.inval."
+    _add(batch, g, iid, b.offset, text)
+
+
 def too_many(batch: Batch, part: Group, iid: int, b: Barrier, amount: ndarray, columns) -> None:
     """More arrivals than the phase waits for."""
     faults = batch.machine.faults
     thread, block = faults.lane(part, 0)
     pending, tx = int(b.pending[columns].min()), int(b.tx[columns].flat[0])
-    text = f"mbarrier: {who(thread, block)} arrives at {name_of(batch, iid, b.offset)}{at_line(faults.line(iid))}"
+    text = f"mbarrier: {who(thread, block)} arrives at {name_of(batch, iid, b.offset)}{on_line(batch, iid)}"
     text += f", one of {plural(int(amount.max()), 'arrival')} there, but its phase waits for {plural(pending, 'more arrival')}"
     if pending == 0 and tx:
         text += f" (only {plural(abs(tx), 'byte')} {'are missing' if tx > 0 else 'too many have arrived'})"
@@ -146,9 +167,18 @@ def deadlock(batch: Batch) -> bool:
     block, thread = faults.block(int(batch.ids[column])), faults.thread(held.row)
     threads = sorted({int(r) for r in g.rows})
     name = name_of(batch, held.iid, held.offset)
-    text = f"deadlock in block {tuple_text(block)}: {thread_ranges(threads)} {'waits' if len(threads) == 1 else 'wait'}{at_line(line)} for phase "
+    text = f"deadlock in block {tuple_text(block)}: {thread_ranges(threads)} {'waits' if len(threads) == 1 else 'wait'}{on_line(batch, held.iid)} for phase "
     text += f"{held.phase} of the mbarrier {name}, and nobody is left to go on. "
-    text += _missing(b, column) + _others(batch, g) if b is not None else "It was never initialised."
+    if b is None:
+        text += "It was never initialised."
+    elif not b.tx[column] and _skipped(batch, g, b) > 1 and _skipped(batch, g, b) % 2 == 0:
+        text += f"They have not seen {_skipped(batch, g, b)} phases that are complete: the others went ahead. Let those wait, by a second mbarrier at which the "
+        text += "readers arrive, before they begin the next phase." + _others(batch, g)
+    elif not b.tx[column] and _skipped(batch, g, b):
+        text += f"Phase {held.phase - 1} is complete, and these threads have not waited for it: the parity is wrong. Wait for parity 0 first, then 1, 0, 1 …"
+        text += _others(batch, g)
+    else:
+        text += _missing(b, column) + _others(batch, g)
     array, index, _, _, _ = faults.shared_at(held.iid, held.offset)
     faults.add(Finding("deadlock", "error", text, line=line, array=array, index=index, thread=thread, block=block))
     return True
@@ -158,7 +188,16 @@ def _rank(batch: Batch, g: Group) -> int:
     b = batch.mbarriers.at.get(g.held.offset) if batch.mbarriers is not None else None
     if b is None:
         return 0
-    return 1 if b.tx[g.held.column] else 2
+    if b.tx[g.held.column]:
+        return 1
+    return 2 if _skipped(batch, g, b) else 3
+
+
+def _skipped(batch: Batch, g: Group, b: Barrier) -> int:
+    """How many complete phases the waiting threads have not seen. One (or any odd number): their parity is wrong. Two: the others went ahead."""
+    if batch.happened is None:
+        return 0
+    return g.held.phase - int(batch.happened.seen(np.array([g.held.row]), b.slot)[0])
 
 
 def _missing(b: Barrier, column: int) -> str:
@@ -172,11 +211,9 @@ def _missing(b: Barrier, column: int) -> str:
         text = f"expect_tx announced {plural(announced, 'byte')}, but {announced - tx} arrived"
         return text + ". Announce the bytes of all copies that name this barrier."
     if pending == expected:
-        return (
-            f"No arrival of {expected} has come in this phase. If the phase before it is meant, the parity is wrong: "
-            "wait for parity 0 first, then 1, 0, 1 …, each barrier with its own count of phases."
-        )
-    return f"{plural(expected - pending, 'arrival')} of {expected} {'has' if expected - pending == 1 else 'have'} come. Make the count of mbarrier.init equal to the arrivals."
+        return f"No arrival of {expected} has come in this phase. Let the threads that use the data, or bring it, arrive at it once a phase."
+    came = expected - pending
+    return f"{plural(came, 'arrival')} of {expected} {'has' if came == 1 else 'have'} come. Make the count of mbarrier.init equal to the arrivals."
 
 
 def _others(batch: Batch, g: Group) -> str:
@@ -188,5 +225,5 @@ def _others(batch: Batch, g: Group) -> str:
     threads = thread_ranges(sorted({int(r) for r in x.rows}))
     verb = "waits" if x.n == 1 else "wait"
     if x.waits == "mbarrier":
-        return f" Meanwhile {threads} {verb}{at_line(faults.line(x.held.iid))} for {name_of(batch, x.held.iid, x.held.offset)}."
+        return f" Meanwhile {threads} {verb}{on_line(batch, x.held.iid)} for {name_of(batch, x.held.iid, x.held.offset)}."
     return f" Meanwhile {threads} {verb} at the barrier{at_line(faults.pc_line(x))}."

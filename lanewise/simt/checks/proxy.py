@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..finding import Finding
 from ..values import ndarray
-from ..words import THIRD_PERSON, at_line, element, index_value, times, tuple_text, who
+from . import async_words as said
+from . import mbarrier
 from .races import SITE_MASK, SITE_SHIFT, TIME_MASK, TIME_SHIFT, WHO
 
 if TYPE_CHECKING:
     from ..batch import Batch
     from ..group import Group
-    from .async_copy import Bulk, Watched
+    from .async_copy import Watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +118,7 @@ def end_read(batch: Batch, ticket: int) -> None:
     if read is None:
         return
     check.reading[read.words] -= 1
+    check.check.partial_sync()
     # One read by all of them, as far as order goes: each knows that it is over
     row = int(read.rows[0])
     check.check.records.read_now(read.words, row, read.iid, read.columns)
@@ -130,7 +131,7 @@ def end_read(batch: Batch, ticket: int) -> None:
 
 def begin_write(g: Group, row: int, iid: int, words: ndarray, b, columns: ndarray | None, swizzle: int = -1) -> None:
     """Thread `row` issues a copy into these words of the blocks `columns` (None: all), which their mbarriers `b` tell the end of."""
-    from .async_copy import Bulk
+    from .async_copy import BARRIER, Bulk
 
     batch = g.batch
     check = watched(batch)
@@ -140,10 +141,12 @@ def begin_write(g: Group, row: int, iid: int, words: ndarray, b, columns: ndarra
     here = check.flight[at]
     rows = np.array([row])
     if here.any() and not check._all_seen(here, rows):
-        flat = here if here.ndim == 1 else here.min(axis=1)
+        flat = here if here.ndim == 1 else np.where((here > 0).any(axis=1), here.max(axis=1), here.min(axis=1))
         lanes = np.flatnonzero(check.unseen(flat, np.full(len(flat), row)))
         if len(lanes) and flat[lanes[0]] < 0:
-            _copied_over(check, g, row, iid, check.bulk[-int(flat[lanes[0]])], int(index[lanes[0]]))
+            said.copied_over(check, row, iid, check.bulk[-int(flat[lanes[0]])], int(index[lanes[0]]))
+        elif len(lanes) and flat[lanes[0]] == BARRIER:
+            mbarrier.touched(batch, g, iid, int(index[lanes[0]]) * check.check.grain, "write")
     if check.reading is not None and check.reading[index].any():
         overwritten(check, g, iid, index, "write", columns, row)
     check.check.records.overwrite(index, row, iid, columns)
@@ -198,7 +201,7 @@ def _landed(check: Watched, g: Group, iid: int, index: ndarray, at, rows: ndarra
             offset = int(index[lanes[0]]) * check.check.grain
             serial = int(flat[lanes[0]])
             if serial < 0:
-                too_early(check, g, iid, check.bulk[-serial], np.full(len(lanes), lane), offset, "read")
+                said.too_early(check, g, iid, check.bulk[-serial], np.full(len(lanes), lane), offset, "read")
             return
 
 
@@ -225,95 +228,30 @@ def _fenced(check: Watched, g: Group, iid: int, index: ndarray, at, rows: ndarra
             fenced = mine.time > time and (writer == reader or time < mine.last_sync or bool(mine.known[writer] > time))
         if known and fenced:
             continue
-        _unfenced(check, g, iid, int(index[k]) * check.check.grain, writer, site, known)
+        said.unfenced(check, g, iid, int(index[k]) * check.check.grain, writer, site, known)
         return
-
-
-# ------------------------------------------------------------------------------------------------ words
-
-
-def _place(check: Watched, iid: int, offset: int):
-    name, index, _, _, dims = check.check.machine.faults.shared_at(iid, offset)
-    return name, index, dims, element(name, index, dims)
-
-
-def _add(check: Watched, kind: str, iid: int, text: str, name: str, index: int, dims, thread, block, count: int = 1, other=None) -> None:
-    faults = check.check.machine.faults
-    finding = Finding(kind, "error", text, line=faults.line(iid), array=name, index=index_value(index, dims), thread=thread, block=block, count=count, other=other)
-    faults.add(finding)
-
-
-def too_early(check: Watched, g: Group, iid: int, bulk: Bulk, lanes: ndarray, offset: int, how: str) -> None:
-    """A thread touches what a bulk copy brings before it has seen the copy's phase."""
-    from . import mbarrier
-
-    batch = check.batch
-    faults = check.check.machine.faults
-    line, copy_line = faults.line(iid), faults.line(bulk.iid)
-    thread, block = faults.lane(g, int(lanes[0]))
-    name, index, dims, what = _place(check, iid, offset)
-    seen = faults.seen("async-copy", name, line)
-    if seen is not None:
-        seen.count += len(lanes)
-        return
-    barrier = mbarrier.name_at(batch, bulk.offset)
-    b = batch.mbarriers.at.get(bulk.offset)
-    text = f"async copy: {who(thread, block)} {THIRD_PERSON[how]} {what} (shared){at_line(line)} before it has seen the copy{at_line(copy_line)} into it complete: "
-    text += f"that is phase {bulk.phase} of the mbarrier {barrier}"
-    row = int((np.repeat(g.rows, batch.B) if g.cols is None else g.rows)[lanes[0]])
-    mine = int(batch.happened.seen(np.array([row]), bulk.slot)[0]) if batch.happened is not None else 0
-    text += f", and this thread has seen {'none' if not mine else f'{mine}'} of its phases." + times(len(lanes))
-    if b is not None and int(b.phase.max()) > bulk.phase:
-        text += f" Let every thread that reads wait for {barrier}, parity {bulk.phase & 1}, or meet one that did at a __syncthreads()."
-    else:
-        text += f" Wait for {barrier} with parity {bulk.phase & 1} first, and count the phases of each barrier from 0."
-    _add(check, "async-copy", iid, text, name, index, dims, thread, block, len(lanes))
-
-
-def _copied_over(check: Watched, g: Group, row: int, iid: int, bulk: Bulk, word: int) -> None:
-    from . import mbarrier
-
-    faults = check.check.machine.faults
-    thread, block = faults.thread(row), faults.block(int(check.batch.ids[0]))
-    name, index, dims, what = _place(check, iid, word * check.check.grain)
-    barrier = mbarrier.name_at(check.batch, bulk.offset)
-    text = f"async copy: {who(thread, block)} issues a copy into {what} (shared){at_line(faults.line(iid))} while the copy{at_line(faults.line(bulk.iid))} "
-    text += f"into it may still be under way: nothing tells this thread that phase {bulk.phase} of the mbarrier {barrier} is complete. "
-    text += "Wait for the stage to be empty first: its readers wait for the data, then arrive on a second mbarrier, for which this thread waits."
-    _add(check, "async-copy", iid, text, name, index, dims, thread, block)
 
 
 def overwritten(check: Watched, g: Group, iid: int, index: ndarray, how: str, columns: ndarray | None, row: int | None = None) -> None:
-    """Somebody writes, in the blocks `columns` (None: all), what the asynchronous proxy may still read there."""
-    faults = check.check.machine.faults
+    """Somebody writes, in the blocks `columns` (None: all), what the asynchronous proxy may still read there. `row`: a copy of that thread does."""
     assert check.reading is not None
     bad = index[check.reading[index] > 0]
     here = [r for r in check.reads.values() if columns is None or r.columns is None or np.isin(columns, r.columns).any()]
     read = next((r for r in here if np.isin(bad, r.words).any()), None)
-    if read is None:
+    if read is not None:
+        said.still_read(check, g, iid, read, int(bad[np.isin(bad, read.words)][0]), how, row)
+
+
+def unfinished(check: Watched) -> None:
+    """The blocks have ended: a bulk store that still reads their shared memory, or a copy that still writes it, must not be left."""
+    batch, machine = check.batch, check.check.machine
+    if any(f.kind == "deadlock" for f in machine.faults.found.values()):
         return
-    word = int(bad[np.isin(bad, read.words)][0])
-    thread, block = (faults.thread(row), faults.block(int(check.batch.ids[0]))) if row is not None else faults.lane(g, 0)
-    name, at, dims, what = _place(check, iid, word * check.check.grain)
-    site = check.check.machine.program.sites[read.iid]
-    wgmma = site.instruction.opcode == "wgmma"
-    text = f"async copy: {who(thread, block)} {'copies into' if row is not None else THIRD_PERSON[how]} {what} (shared){at_line(faults.line(iid))} while the "
-    text += f"{'wgmma' if wgmma else 'bulk store'}{at_line(site.line)} may still read it. "
-    text += "Put wgmma.wait_group before the write." if wgmma else "Put cp.async.bulk.wait_group.read before the write, in the thread that issued the store."
-    _add(check, "async-copy", iid, text, name, at, dims, thread, block)
-
-
-def _unfenced(check: Watched, g: Group, iid: int, offset: int, writer: int, site: int, known: bool) -> None:
-    faults = check.check.machine.faults
-    sites = check.check.machine.program.sites
-    line = sites[site].line if site < len(sites) else None
-    thread, block = faults.lane(g, 0)
-    name, index, dims, what = _place(check, iid, offset)
-    does = "wgmma" if sites[iid].instruction.opcode == "wgmma" else "the bulk copy"
-    text = f"async copy: {does}{at_line(faults.line(iid))} reads {what} (shared), which thread {tuple_text(faults.thread(writer))} of block {tuple_text(block)} "
-    text += f"writes{at_line(line)}, and "
-    if known:
-        text += "no proxy fence stands between: missing fence.proxy.async.shared::cta. Put it behind the writes, in every thread that writes, before the barrier."
-    else:
-        text += "nothing orders the two. Put fence.proxy.async.shared::cta and then __syncthreads() behind the writes."
-    _add(check, "async-copy", iid, text, name, index, dims, thread, block)
+    left = [r for r in check.reads.values() if machine.program.sites[r.iid].instruction.opcode == "cp"]
+    if left:
+        said.store_left(check, left[0])
+    for b in batch.mbarriers.at.values() if batch.mbarriers is not None else ():
+        bulk = next((x for x in reversed(check.bulk) if x.offset == b.offset and x.iid >= 0), None)
+        if b.data and bulk is not None:
+            said.copy_left(check, bulk, int(np.ravel(b.data[0][1].words)[0]) * 4)
+            return

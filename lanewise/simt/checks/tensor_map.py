@@ -42,7 +42,8 @@ def not_a_map(g: Group, iid: int, address: int, a: Allocation | None, is_map: bo
 def wrong_rank(g: Group, iid: int, tm: TensorMap, rank: int) -> None:
     thread, block = g.batch.machine.faults.lane(g, 0)
     text = f"tensor map: {who(thread, block)} copies with {plural(rank, 'coordinate')}{at_line(g.batch.machine.faults.line(iid))}, "
-    text += f"but the map's array has {plural(len(tm.box), 'axis').replace('axiss', 'axes')}. Use the .{len(tm.box)}d form with a coordinate for each, the contiguous axis first."
+    axes = f"{len(tm.box)} axes" if len(tm.box) > 1 else "one axis"
+    text += f"but the map's array has {axes}. Use the .{len(tm.box)}d form with a coordinate for each, the contiguous axis first."
     _add(g, "argument-mismatch", iid, text, None)
 
 

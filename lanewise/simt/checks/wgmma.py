@@ -149,8 +149,8 @@ def differ(g: Group, site: int) -> None:
 # ------------------------------------------------------------------------------------------------ accumulators
 
 
-def register_used(state: State, g: Group, sites: tuple[int, ...], register: str, line: int, shape: bool, p: Any) -> None:
-    """An instruction uses a register that the products of `sites` may still be writing."""
+def register_used(state: State, g: Group, sites: tuple[int, ...], number: int | None, line: int, shape: bool, p: Any) -> None:
+    """An instruction uses accumulator `number` (None: a copy of one) of the products of `sites`, which may still be writing it."""
     machine = state.batch.machine
     if not machine.check or p is False or not np.any(p):
         return
@@ -164,7 +164,7 @@ def register_used(state: State, g: Group, sites: tuple[int, ...], register: str,
         thread, block = machine.faults.lane(g, 0)
         machine.faults.add(
             explain_tensor.accumulator_used(
-                line=line or None, product_line=machine.faults.line(site), register=register, thread=thread, block=block, committed=committed,
+                line=line or None, product_line=machine.faults.line(site), number=number, thread=thread, block=block, committed=committed,
                 waited=bool(state.waited[at][pending].flat[0] > ticket), shape=shape, count=int(pending.sum()),
             )
         )  # fmt: skip

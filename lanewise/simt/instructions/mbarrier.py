@@ -11,6 +11,7 @@ import numpy as np
 from .. import shared_access
 from ..arithmetic import add64
 from ..checks import mbarrier as check
+from ..checks import proxy
 from ..codegen import Emitter
 from ..mbarriers import MOST, Barrier, barriers, of_part, parts, per_block, wait
 from ..memory import SHARED_WINDOW
@@ -43,6 +44,8 @@ def init(g, iid: int, address, count) -> None:
         values[columns[lanes]] = counts[lanes]
         if m.check:
             check.initialised(batch, g, iid, offset, rows[lanes], counts[lanes], len(lanes) > here.sum())
+        if m.check:
+            proxy.watched(batch).barrier_at(offset, True)
         barriers(batch).init(offset, np.clip(values, 0, MOST), here, (iid, int(rows[lanes[-1]]), batch.time))
 
 
@@ -52,6 +55,8 @@ def inval(g, iid: int, address) -> None:
         if b is not None:
             b.live = b.live.copy()
             b.live[slice(None) if part.cols is None else part.cols] = False
+            if g.batch.machine.check and not b.live.any():
+                proxy.watched(g.batch).barrier_at(offset, False)
 
 
 def known(g, part, iid: int, offset: int, does: str) -> Barrier | None:

@@ -128,8 +128,9 @@ def load(g, iids: tuple[int, int, int], to, tensor, barrier, coordinates: tuple,
         blocks = receivers(lane, columns, None if mask is None else lane.fixed[3])
         m.tma_requests += len(lane.columns)
         if not check.shared_place(lane.g, write, to_, tm.rows * tm.pitch, ALIGNMENT, "write"):
-            for there in blocks if b is not None else ():
-                barriers(batch).bytes(b, -tm.nbytes, there)
+            if b is not None:
+                for there in blocks:
+                    barriers(batch).bytes(b, -tm.nbytes, there)
             continue
         if m.check:
             map_check.aligned_to_pattern(lane.g, write, tm, to_)

@@ -72,7 +72,8 @@ extern "C" __global__ void store(unsigned char* y, const int* numbers, const uns
     __syncthreads();
     if (threadIdx.x < runs) {{
         n += 3 * threadIdx.x;
-        asm volatile("{name} [%0], [%1], %2;" ::"l"(y + {4 * WORDS} * (runs * blockIdx.x + threadIdx.x) + n[0]), "r"(address(memory) + n[1]), "r"(n[2]) : "memory");
+        unsigned char* to = y + {4 * WORDS} * (runs * blockIdx.x + threadIdx.x) + n[0];
+        asm volatile("{name} [%0], [%1], %2;" ::"l"(to), "r"(address(memory) + n[1]), "r"(n[2]) : "memory");
         asm volatile("cp.async.bulk.commit_group;" ::: "memory");
         asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
         asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");

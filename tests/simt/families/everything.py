@@ -3,7 +3,23 @@
 from __future__ import annotations
 
 from . import (
-    async_copy, atomics, barriers, bulk, clusters, control, conversion, floating, integer, libraries, mbarrier, memory, output, tensor, tma, warp, wgmma,
+    async_copy,
+    atomics,
+    barriers,
+    bulk,
+    clusters,
+    control,
+    conversion,
+    floating,
+    integer,
+    libraries,
+    mbarrier,
+    memory,
+    output,
+    tensor,
+    tma,
+    warp,
+    wgmma,
 )  # fmt: skip
 from .case import Case
 
