@@ -19,14 +19,16 @@ def incomplete_warpgroup(*, line: int | None, operation: str, threads: list[int]
 
 
 def accumulator_used(
-    *, line: int | None, product_line: int | None, register: str, thread: Dim3, block: Dim3, committed: bool, waited: bool, shape: bool, count: int = 1
+    *, line: int | None, product_line: int | None, number: int | None, thread: Dim3, block: Dim3, committed: bool, waited: bool, shape: bool, count: int = 1
 ) -> Finding:
     """A register of D used before its product has ended.
 
-    `waited`: a wait came, but left its group pending; `shape`: it is another product of another shape that adds to it.
+    `number`: its place in the register list of the wgmma. `waited`: a wait came, but left its group pending; `shape`: it is another product of
+    another shape that adds to it.
     """
     use = "adds to" if shape else "uses"
-    text = f"async copy: {who(thread, block)} {use} an accumulator ({register}){at_line(line)} while the wgmma{at_line(product_line)} "
+    what = f"accumulator {number}" if number is not None else "a copy of an accumulator"
+    text = f"async copy: {who(thread, block)} {use} {what}{at_line(line)} while the wgmma{at_line(product_line)} "
     text += "that writes it is not finished." + times(count)
     if not committed:
         text += " It was never committed: wgmma.commit_group, then wgmma.wait_group 0."
@@ -96,8 +98,9 @@ def no_registers(*, line: int | None, wanted: int, held: list[int], warpgroup: i
     """A warpgroup waits for registers that the block doesn't have. `held`: registers a thread of each warpgroup; `free`: registers nobody has."""
     shares = ", ".join(str(n) for n in held)
     most = held[warpgroup] + free // 128 // 8 * 8
-    text = f"deadlock in block {tuple_text(block)}: {thread_ranges(threads)} wait{at_line(line)} for {wanted} registers a thread by setmaxnreg.inc, and the block "
-    text += f"has none left: its warpgroups hold {shares} a thread, {free} are free. Ask for {most} at most, or give back more by setmaxnreg.dec elsewhere."
+    text = f"deadlock in block {tuple_text(block)}: {thread_ranges(threads)} wait{at_line(line)} for {wanted} registers a thread by setmaxnreg.inc, "
+    text += f"and the block has none left: its warpgroups hold {shares} a thread, {free} are free. "
+    text += f"Ask for {most} at most, or give back more by setmaxnreg.dec elsewhere."
     return Finding("deadlock", "error", text, line=line, block=block)
 
 

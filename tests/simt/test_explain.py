@@ -141,7 +141,7 @@ LEAST = dict(
     first=1, last=2, count=2, grid=(1, 1, 1), other_line=2, other_access="write", other_thread=(2, 0, 0), other_block=(0, 0, 0), lines=[3],
     threads=[[0, 1]], waits_for="nobody", next_step="Go on.", steps=9, operation="__shfl_sync", mask=3, active=1, lane=7, used_line=4, copy_line=2,
     sectors=64, requests=2, ideal=4.0, wavefronts=64, ratio=0.5, bytes=64, elements=2, arrays=("a", "b"), barrier=1, expected=64, arrived=32,
-    product_line=2, register="%f1", committed=True, waited=False, shape=False, operand="B", form="no swizzle", dims=None, span=128, late=256, base=0,
+    product_line=2, number=3, committed=True, waited=False, shape=False, operand="B", form="no swizzle", dims=None, span=128, late=256, base=0,
     written=64, read=128, held=168, more=True, wanted=240, warpgroup=1, free=64, owner=(1, 0, 0), rank=2, missing=[0, 1],
     missing_block=(1, 0, 0), missing_line=5, waits=True,
 )  # fmt: skip

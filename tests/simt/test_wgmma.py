@@ -66,7 +66,7 @@ def test_a_right_kernel_is_quiet(schedule: int, threads: int) -> None:
 def test_the_accumulators_used_before_the_wait() -> None:
     found = only(GOOD.replace("wait<0>();", "d[0] += 1.0f; wait<0>();"))
     assert (found.kind, found.line) == ("async-copy", FIRST + 4)
-    assert "uses an accumulator" in found.message and "Put wgmma.wait_group before the use." in found.message
+    assert "uses accumulator 0 on" in found.message and "Put wgmma.wait_group before the use." in found.message
 
 
 def test_no_wait_at_all() -> None:
@@ -90,6 +90,27 @@ def test_a_group_before_the_last_may_be_used_after_wait_1() -> None:
     wait<0>(); keep(e); for (int i = 0; i < 4; ++i) d[i] += e[i];"""
     assert launch(body).ok, str(launch(body))
     assert only(body.replace("d[0] *= 2.0f;", "keep(e); d[0] += e[0];")).kind == "async-copy"
+
+
+def test_a_product_of_another_shape_must_wait() -> None:
+    wide = """float w[8] = {};
+    asm volatile("wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7}, %8, %9, 1, 1, 1, 0, 0;"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(w[0]), "+f"(w[1]), "+f"(w[2]), "+f"(w[3])
+                 : "l"(tile(A, 16, 1024, 1)), "l"(tile(A, 16, 1024, 1)));
+    """
+    found = only(GOOD.replace("commit();", wide + "commit();"))
+    assert found.kind == "async-copy" and "adds to accumulator" in found.message
+    assert launch(GOOD.replace("commit();", "commit(); wait<0>(); fence();" + wide + "commit();")).ok
+
+
+def test_accumulators_as_another_products_a() -> None:
+    from_registers = """unsigned p[4]; for (int i = 0; i < 4; ++i) p[i] = __float_as_uint(d[i]);
+    float w[4] = {};
+    asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, {%4, %5, %6, %7}, %8, 1, 1, 1, 0;"
+                 : "+f"(w[0]), "+f"(w[1]), "+f"(w[2]), "+f"(w[3]) : "r"(p[0]), "r"(p[1]), "r"(p[2]), "r"(p[3]), "l"(tile(B, 16, 1024, 1)));
+    """
+    found = only(GOOD.replace("commit();", from_registers + "commit();"))
+    assert found.kind == "async-copy" and "a copy of an accumulator" in found.message
 
 
 def test_a_loop_with_products_under_way_is_quiet() -> None:
@@ -179,3 +200,57 @@ def test_unset_shared_memory() -> None:
 def test_shapes_that_do_not_exist(what: str) -> None:
     with pytest.raises((simt.Unsupported, simt.CompileError)):
         simt.compile(SOURCE.replace("BODY", GOOD).replace("m64n8k16.f32.f16.f16", what)).kernel("product")
+
+
+TMA = """\
+struct __align__(64) Map { unsigned long long opaque[16]; };
+__device__ __forceinline__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+extern "C" __global__ void copied(const __grid_constant__ Map map, float* out) {
+    __shared__ __align__(1024) unsigned short A[64 * 64];
+    __shared__ __align__(8) unsigned long long bar;
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(at(&bar)) : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 8192;" ::"r"(at(&bar)) : "memory");
+        asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %3}], [%2];"
+                     ::"r"(at(A)), "l"(&map), "r"(at(&bar)), "r"(0) : "memory");
+    }
+    WAIT
+    float d[4];
+    unsigned long long tile = (at(A) & 0x3ffff) >> 4 | 1ull << 16 | 64ull << 32 | MODEull << 62;
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %4, 0, 1, 1, 0, 0;"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(tile));
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    for (int i = 0; i < 4; ++i) out[threadIdx.x * 4 + i] = d[i];
+}
+"""
+WAIT = """for (unsigned done = 0; !done;)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(at(&bar)) : "memory");"""
+
+
+def copied(mode: int, swizzle: str = "128B", wait: str = WAIT) -> simt.Report:
+    tile = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float16)
+    source = TMA.replace("WAIT", wait).replace("MODE", str(mode))
+    return simt.compile(source).kernel("copied").launch(1, 128, [simt.tensor_map(tile, (64, 64), swizzle=swizzle), np.zeros(512, np.float32)])
+
+
+def test_a_tile_that_tma_brings() -> None:
+    assert copied(1).ok, str(copied(1))
+
+
+def test_a_tile_written_under_another_swizzle() -> None:
+    for mode, says in ((0, "says no swizzle"), (2, "says the 64-byte swizzle"), (3, "says the 32-byte swizzle")):
+        found = [f for f in copied(mode).findings if f.severity == "error"]
+        assert found and found[0].array == "A" and "was written with the 128-byte swizzle" in found[0].message and says in found[0].message
+    found = [f for f in copied(1, "none").findings if f.severity == "error"]
+    assert "was written with no swizzle" in found[0].message and "says the 128-byte swizzle" in found[0].message
+
+
+def test_a_tile_read_before_its_phase() -> None:
+    found = [f for f in copied(1, wait="").findings if f.severity == "error"]
+    assert found and found[0].kind == "async-copy" and found[0].array == "A"
