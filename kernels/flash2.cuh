@@ -22,10 +22,11 @@ __device__ __forceinline__ unsigned place(int row, int chunk) {
 }
 
 // Rows first .. first + rows of src into shared memory; rows past n are zeros.
-// A thread's rows are 8 or 16 apart, so its chunk lies in the same place of each.
+// A thread's rows are a multiple of 8 apart, so its chunk lies in the same place of each.
 template <typename T, int d, int rows, int threads = 128>
 __device__ __forceinline__ void copy_tile(unsigned to, const T* src, int first, int n) {
     constexpr int chunks = d / 8, step = threads / chunks;  // rows a round
+    static_assert(step % 8 == 0 && rows % step == 0, "take more threads, or fewer");
     const int chunk = threadIdx.x % chunks, start = threadIdx.x / chunks;
     const unsigned at = to + place<d>(start, chunk);
     const T* from = src + (size_t)(first + start) * d + chunk * 8;

@@ -3,7 +3,7 @@
 A tile of keys gives every unit of an SM so many clocks of work: tensor cores, shared memory, the unit for powers, instruction issue, the road to L2.
 No unit can be busy longer than time passes; and one block goes through them one after the other, since its steps depend on each other. With `w` warps on
 each of the SM's four schedulers, w such chains run side by side. So a tile costs max(busiest unit, sum of all / w) clocks, and a launch costs that times
-its tiles, in rounds of as many blocks as are resident. Nothing is fitted to measured times of these kernels.
+the tiles of the SM that has most blocks, in rounds of as many as are resident. Nothing is fitted to measured times of these kernels.
 """
 
 from __future__ import annotations
@@ -106,14 +106,17 @@ class Estimate:
 
 
 def candidates(d: int, causal: bool = False, gpu: str = "H200") -> list[Tile]:
-    """The tiles of flash2 worth a look that fit a block's shared memory, 16 or 32 rows a warp. Raises ValueError for another d than 64 or 128, or a GPU without flash2's
-    instructions."""
+    """The tiles of flash2 worth a look that fit a block's shared memory, 16 or 32 rows a warp.
+
+    Raises ValueError for another d than 64 or 128, or a GPU without flash2's instructions.
+    """
     if d not in (64, 128):
         raise ValueError(f"flash2 has heads of 64 or 128 columns, not {d}.")
     if GPUS[gpu].capability < 80:
         raise ValueError(f"flash2 needs a GPU of compute capability 8.0 or later, {gpu} has {GPUS[gpu].capability / 10}.")
     most = GPUS[gpu].limits.shared_per_block
-    shapes = [(Br, warps) for Br in (64, 128) for warps in (2, 4, 8) if Br // warps in (16, 32)]
+    # A round of copies has to be 8 rows at least, or a thread's chunk would change its place (copy_tile).
+    shapes = [(Br, warps) for Br in (64, 128) for warps in (2, 4, 8) if Br // warps in (16, 32) and 32 * warps >= d]
     tiles = [Tile(d, Br, Bc, warps, causal) for Br, warps in shapes for Bc in (32, 64, 128)]
     return [tile for tile in tiles if tile.shared_bytes <= most]
 
@@ -159,12 +162,20 @@ def estimate(tile: Tile, Nq: int = 4096, Nk: int | None = None, heads: int = 16,
         "issue": mine.instructions / rates.warp_instructions,
         "L2": mine.bytes / rates.l2_bytes,
     }
-    chains = resident.warps / rates.schedulers
-    per_tile = max(max(clocks.values()), sum(clocks.values()) / chains)
-    tiles = _visited(tile, Nq, Nq if Nk is None else Nk)
-    rounds = math.ceil(-(-Nq // tile.Br) * heads / (GPUS[gpu].sms * resident.blocks))
-    launch = rounds * resident.blocks * per_tile * tiles / -(-Nq // tile.Br)
-    return Estimate(tile, mine, taken, resident, clocks, per_tile, launch)
+    busiest, chain = max(clocks.values()), sum(clocks.values()) * rates.schedulers / tile.warps
+
+    def beside(blocks: int) -> float:
+        """Clocks of a tile of one of `blocks` blocks on an SM."""
+        return max(busiest, chain / blocks) if blocks else 0.0
+
+    # The busiest SM gets a block more than others may; the last round of blocks may leave it half empty.
+    rows = -(-Nq // tile.Br)
+    of_sm = math.ceil(rows * heads / GPUS[gpu].sms)
+    side = min(resident.blocks, of_sm)
+    rounds, rest = divmod(of_sm, side)
+    tiles = _visited(tile, Nq, Nq if Nk is None else Nk) / rows
+    launch = tiles * (rounds * side * beside(side) + rest * beside(rest))
+    return Estimate(tile, mine, taken, resident, clocks, beside(side), launch)
 
 
 def ranked(tiles: Sequence[Tile], Nq: int = 4096, Nk: int | None = None, heads: int = 16, gpu: str = "H200") -> list[Estimate]:

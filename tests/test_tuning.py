@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
-from lanewise import cost_model, cp, tuning
+from lanewise import cost_model, cp, simt, tuning
 from lanewise.cost_model import Tile
-from lanewise.names import CourseError
+from lanewise.exercise import _run
+from lanewise.names import CourseError, find_course
 
 pytestmark = pytest.mark.slow  # ptxas for some tiles of flash2
 
@@ -43,8 +45,16 @@ def test_an_estimate_is_bounded_by_its_units() -> None:
     busiest = max(one.clocks.values())
     assert one.clocks[one.busiest] == busiest <= one.per_tile <= sum(one.clocks.values())
     assert one.chained == (one.per_tile > busiest)
-    rounds = -(-64 * 16 // (132 * one.resident.blocks))
-    assert one.launch == pytest.approx(rounds * one.resident.blocks * one.per_tile * 64)
+    assert one.resident.blocks == 4
+    last = max(busiest, sum(one.clocks.values()))  # 64 tiles for 16 heads on 132 SMs: 8 blocks for one of them, in two rounds of 4
+    assert one.launch == pytest.approx(8 * one.per_tile * 64) and one.per_tile <= last
+
+
+def test_a_launch_smaller_than_the_gpu_has_one_block_an_sm() -> None:
+    one = cost_model.estimate(FEW[1], 64, heads=5)
+    chain = sum(one.clocks.values())  # four warps, one on each scheduler: nothing runs beside it
+    assert one.per_tile == pytest.approx(chain) and one.launch == pytest.approx(chain) and one.chained
+    assert cost_model.estimate(FEW[1], 64, heads=5 * 132).launch == pytest.approx(4 * max(max(one.clocks.values()), chain / 4) + chain)
 
 
 def test_a_causal_launch_costs_about_half() -> None:
@@ -72,8 +82,9 @@ def test_ranks() -> None:
 
 
 def test_candidates_fit_and_are_flash2s() -> None:
+    assert len(cost_model.candidates(64)) == 12
     tiles = cost_model.candidates(128)
-    assert len(tiles) == 12 == len(set(tiles))
+    assert len(tiles) == 9 == len(set(tiles))  # two warps would copy four rows a round
     assert all(tile.shared_bytes <= 227 * 1024 and tile.Br // tile.warps in (16, 32) for tile in tiles)
     assert max(tile.shared_bytes for tile in tiles) == 96 * 1024
     with pytest.raises(ValueError, match="8.0 or later, T4 has 7.5"):
@@ -144,3 +155,31 @@ def test_what_is_asked_must_make_sense() -> None:
         tuning.tune(64, 16, 3, group=2)
     with pytest.raises(ValueError, match="unknown GPU 'K80'"):
         tuning.tune(64, 16, 2, gpu="K80")
+
+
+@pytest.mark.parametrize("d", [64, 128])
+def test_every_candidate_is_right(d) -> None:
+    rng = np.random.default_rng(d)
+    q, k, v = (rng.standard_normal((1, n, d)).astype(np.float16) for n in (130, 150, 150))
+    for causal in (False, True):
+        s = q[0].astype(float) @ k[0].T.astype(float) * d**-0.5
+        s = np.where(np.arange(150) <= np.arange(130)[:, None] + 20, s, -np.inf) if causal else s
+        p = np.exp(s - s.max(axis=1, keepdims=True))
+        right = p @ v[0] / p.sum(axis=1, keepdims=True)
+        for tile in cost_model.candidates(d, causal):
+            kernel = simt.compile(cost_model.SOURCE, names=(tile.name,)).kernel(tile.name)
+            kernel.max_dynamic_shared_size_bytes = tile.shared_bytes
+            o, lse = np.empty_like(q), np.empty((1, 130), np.float32)
+            args = (q, k, v, simt.Output(o), simt.Output(lse), np.int32(130), np.int32(150), np.int32(1), np.float32(d**-0.5))
+            report = kernel.launch(-(-130 // tile.Br), tile.threads, args, tile.shared_bytes)
+            assert report.ok, f"{tile}: {report}"
+            assert not np.linalg.norm(o[0] - right) > 1e-3 * np.linalg.norm(right), str(tile)
+
+
+def test_the_exercise_ranks_tiles_that_exist() -> None:
+    course = find_course()
+    six = vars(_run(course.spec(course.exercise("ch24a")), "lanewise_kernels"))["SIX"]
+    for Br, Bc, warps, registers, shared, *clocks in six:
+        guess = cost_model.estimate(Tile(128, Br, Bc, warps))
+        assert (guess.used.registers, guess.tile.shared_bytes) == (registers, shared)
+        assert [round(guess.clocks[unit]) for unit in cost_model.UNITS[:4]] == clocks
