@@ -103,6 +103,15 @@ class Program:
         return any(i.opcode in ("wgmma", "setmaxnreg") for function in self.reached() for i in ptx.body(self.module, function))
 
     @cached_property
+    def remote_arrivals(self) -> bool:
+        """Whether blocks of a cluster may wait for each other by mbarriers: by arrivals at another block's, or stores that count their bytes there."""
+        found = (i for function in self.reached() for i in ptx.body(self.module, function))
+        return any(
+            "async" in i.modifiers if i.opcode in ("st", "red") else i.opcode == "mbarrier" and "arrive" in i.modifiers and "shared::cta" not in i.modifiers
+            for i in found
+        )
+
+    @cached_property
     def asynchronous(self) -> bool:
         """Whether mbarriers, bulk copies or wgmma occur: what each thread knows of the others is then followed (checks.happened)."""
         found = (i for function in self.reached() for i in ptx.body(self.module, function))

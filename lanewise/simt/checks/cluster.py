@@ -1,8 +1,8 @@
 """Shared memory of other blocks: races across the blocks of a cluster, blocks that may have ended, ranks that aren't there.
 
 Only a barrier of the cluster orders what two blocks do to the shared memory of one of them. For every word: the last write and read of its own block
-and of others, each with the number of cluster barriers before it. Where a kernel has mbarriers, they may order what this record can't see, and it
-stays quiet.
+and of others, each with the number of cluster barriers before it. Where blocks arrive at each other's mbarriers, these may order what this record can't
+see, and it stays quiet.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ClusterCheck:
 
     def __init__(self, check, batch: Batch):
         self.check, self.batch = check, batch
-        self.quiet = batch.machine.program.asynchronous
+        self.quiet = batch.machine.program.remote_arrivals
         shape = (len(check.used), batch.B)
         self.own_write, self.own_read, self.far_write, self.far_read = (np.zeros(shape, i64) for _ in _RECORDS)
         self.last_far = np.zeros(batch.B, i64)  # record of the last access from another block to each block
