@@ -46,15 +46,14 @@ def accumulators(rows: Sequence[int], columns: Sequence[int], thread: int, title
     if not 0 <= thread < 32 * WARPS or len(rows) != len(columns) or not rows or any(row // ROWS != warp for row in rows):
         raise ValueError("accumulators draws a thread from 0 to 127 and its registers, whose rows are among its warp's 16.")
     width = max(columns) // 8 * 8 + 8
-    canvas, wide, high, left, y = _Canvas(), 11, 12, 108, 40.0 if title else 20.0
+    canvas, wide, high, left, y = _Canvas(), 13, 12, 108, 40.0 if title else 20.0
     if title:
         canvas.text(12, 18, title, "ink head")
     for column in range(0, width, 8):
         canvas.text(left + column * wide, y - 4, str(column), "dim small")
     for number in range(WARPS):
         tall = ROWS * high if number == warp else 22
-        canvas.text(12, y + 14, f"warp {number}, rows", "ink")
-        canvas.text(12, y + 28 if number == warp else y + 14, f"{'' if number == warp else ' ' * 22}{ROWS * number} to {ROWS * number + ROWS - 1}", "ink")
+        canvas.text(12, y + 15, f"warp {number}: {ROWS * number} to {ROWS * number + ROWS - 1}", "ink")
         canvas.box(left, y, width * wide, tall, "none")
         if number == warp:
             for register, (row, column) in enumerate(zip(rows, columns, strict=True)):

@@ -27,7 +27,7 @@ def test_accumulators_show_every_register_of_a_thread():
     picture = plots_wgmma.accumulators(ROWS, COLUMNS, 37)
     assert "thread 37, warp 1, lane 5, holds in register 0: (17, 2); 1: (17, 3); 2: (25, 2); 3: (25, 3); 4: (17, 10)" in picture.alt
     assert picture.svg.count("class='warm'") == 32
-    assert ">31</text>" in picture.svg and ">warp 3, rows</text>" in picture.svg
+    assert ">31</text>" in picture.svg and ">warp 3: 48 to 63</text>" in picture.svg
 
 
 def test_accumulators_lie_in_the_threads_own_warp():
