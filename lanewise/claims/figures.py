@@ -9,8 +9,8 @@ from lanewise.simt.gpus import GPUS, KB
 
 # GPT-3 175B: Brown et al., 2020, table 2.1; the context is 2048 tokens.
 GPT3_LAYERS, GPT3_HEADS, GPT3_D, GPT3_N = 96, 96, 128, 2048
-# NVIDIA H200 data sheet: float32 without tensor cores, and memory in bytes.
-H200_FP32_TFLOPS, H200_BYTES = 67.0, 141e9
+# NVIDIA H200 data sheet: float32 without tensor cores, float16 on them (dense), and memory in bytes.
+H200_FP32_TFLOPS, H200_FP16_TFLOPS, H200_BYTES = 67.0, 989.0, 141e9
 
 Tables = Mapping[str, Table]
 Figures = dict[str, str]
@@ -235,10 +235,34 @@ def streamed_keys(table: Table) -> Figures:
     }
 
 
+def short_launches(table: Table) -> Figures:
+    rows = [row for row in table.rows if row["kernel"] == "flash2.cuh"]
+    return {
+        "short_heads": ", ".join(f"{row['heads']:,}" for row in rows),
+        "short_tflops": ", ".join(f"{row['TFLOPs']:.1f}" for row in rows),
+        "short_us": ", ".join(f"{row['us']:.0f}" for row in rows),
+        "short_intensity": f"{rows[-1]['flops_a_byte']:.0f}",
+    }
+
+
+def flash2_switches(table: Table) -> Figures:
+    """What each idea gains when it joins those before it: from and to, over both head sizes and masks; and the shares of the data sheet's peak."""
+    gains: dict[str, list[float]] = {}
+    for d, causal in ((64, False), (64, True), (128, False), (128, True)):
+        steps = [row for row in table.rows if (row["d"], row["causal"], row["series"]) == (d, causal, "cumulative")]
+        for before, after in zip(steps, steps[1:], strict=False):
+            gains.setdefault(after["idea"].removeprefix("+ ").replace("exp2", "power").replace(" ", "_"), []).append(before["ms"] / after["ms"])
+        gains.setdefault("all", []).append(steps[0]["ms"] / steps[-1]["ms"])
+    found = {f"gain_{name}": f"{min(values):.1f} to {max(values):.1f}" for name, values in gains.items()}
+    ours, theirs = (max(table.column(name)) for name in ("TFLOPs", "PyTorch"))
+    return found | {"flash2_share": f"{100 * ours / H200_FP16_TFLOPS:.0f}", "torch_share": f"{100 * theirs / H200_FP16_TFLOPS:.0f}"}
+
+
 OF = {
     function.__name__: function
     for function in (
         memory_levels, bandwidth_by_stride, fp32_ladder, branches, sums, atomic_orders, occupied, naive_steps, ways, tiles, keys_outer, unstored_scores,
         softmax_slots, listing_a_ones, tile_sums, far_below, listing_b, backward, sixteen_bits, stages, streamed, streamed_keys,
+        short_launches, flash2_switches,
     )
 }  # fmt: skip
