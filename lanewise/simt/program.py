@@ -106,8 +106,9 @@ class Program:
     def remote_arrivals(self) -> bool:
         """Whether blocks of a cluster may wait for each other by mbarriers: by arrivals at another block's, or stores that count their bytes there."""
         found = (i for function in self.reached() for i in ptx.body(self.module, function))
+        own = {"shared", "shared::cta"}
         return any(
-            "async" in i.modifiers if i.opcode in ("st", "red") else i.opcode == "mbarrier" and "arrive" in i.modifiers and "shared::cta" not in i.modifiers
+            "async" in i.modifiers if i.opcode in ("st", "red") else i.opcode == "mbarrier" and "arrive" in i.modifiers and own.isdisjoint(i.modifiers)
             for i in found
         )
 

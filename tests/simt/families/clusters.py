@@ -246,7 +246,7 @@ CASES += [
         args=lambda seed=seed: [np.random.default_rng(seed).integers(1, 1 << 32, 8, dtype=np.uint64).astype(np.uint32), np.zeros(256, np.uint32)],
         expect=lambda masks, y: [elected(masks)],
     )
-    for seed in range(10)
+    for seed in range(16)
 ]  # fmt: skip
 
 
