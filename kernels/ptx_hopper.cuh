@@ -155,6 +155,12 @@ __device__ __forceinline__ unsigned map_to_rank(unsigned at, unsigned rank) {
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(at), "r"(rank));
     return there;
 }
+// A float in the shared memory of whichever block `there` names. (9.7.9.8 ld)
+__device__ __forceinline__ float load_cluster(unsigned there) {
+    float x;
+    asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(x) : "r"(there) : "memory");
+    return x;
+}
 // A barrier of all threads of the cluster's blocks. (9.7.13.3 barrier.cluster)
 __device__ __forceinline__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 __device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
