@@ -123,12 +123,37 @@ CASES += [
         lambda x: np.concatenate([x, pairs(x, 2)[:, ::-1].reshape(x.shape)], axis=1), outputs=128,
     ),
     cluster(
+        "cluster_each_its_own_count",
+        f"""{SHARED} unsigned k; asm volatile("mov.u32 %0, %%clusterid.x;" : "=r"(k)); sync();
+    for (unsigned i = 0; i < k % 3; ++i) {{ int z = load(map(at(s + t), (rank() + 1) % blocks())); sync(); s[t] = z; sync(); }}
+    y[b * 64 + t] = s[t];""",
+        lambda x: np.concatenate([np.roll(c, -(k % 3), axis=0) for k, c in enumerate(pairs(x, 4))]), (4, 1, 1), grid=20,
+    ),
+    cluster(
+        "cluster_roles",
+        f"""{SHARED} sync(); int z = 0;
+    if (rank() < 2) {{ if (t < 32) z = load(map(at(s + t), 3 - rank())); else z = s[t] * 2; __syncthreads(); z += 1; }}
+    else if (t % 2) z = load(map(at(s + t), rank() - 2)) + load(map(at(s + 63 - t), 0));
+    sync(); y[b * 64 + t] = z;""",
+        lambda x: roles(x), (4, 1, 1), grid=12,
+    ),
+    cluster(
         "cluster_rank_of_address",
         """__shared__ int s[64]; unsigned r; asm volatile("getctarank.shared::cluster.u32 %0, %1;" : "=r"(r) : "r"(map(at(s + t), t % blocks())));
     y[b * 64 + t] = (int)r + (s == 0);""",
         lambda x: np.broadcast_to(np.arange(64) % 4, x.shape), (4, 1, 1),
     ),
 ]  # fmt: skip
+
+
+def roles(x: np.ndarray) -> np.ndarray:
+    """Blocks 0 and 1: half of the threads read across, half their own; blocks 2 and 3: odd threads read two others."""
+    c, t = pairs(x, 4).astype(np.int64), np.arange(64)
+    out = np.zeros_like(c)
+    for r in range(2):
+        out[:, r] = np.where(t < 32, c[:, 3 - r], 2 * c[:, r]) + 1
+        out[:, r + 2] = np.where(t % 2 == 1, c[:, r] + c[:, 0, ::-1], 0)
+    return out.reshape(x.shape)
 
 
 def two_axes(x: np.ndarray) -> np.ndarray:
