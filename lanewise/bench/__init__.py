@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-LADDERS = ("memory_levels", "waiting", "fp32_ladder", "fp16_ladder", "backward_ladder", "matmul_ladder", "streamed")
-NEEDS_TORCH = ("fp32_ladder", "fp16_ladder", "backward_ladder", "matmul_ladder")
+LADDERS = (
+    "memory_levels", "waiting", "fp32_ladder", "fp16_ladder", "flash2_switches", "tile_sweep", "backward_ladder", "matmul_ladder", "streamed",
+)  # fmt: skip
+NEEDS_TORCH = ("fp32_ladder", "fp16_ladder", "flash2_switches", "backward_ladder", "matmul_ladder")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
