@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from .tensor_maps import TensorMap, tensor_map
 
 _WHERE = {
-    "compile": "launch", "Module": "launch", "Kernel": "launch", "tensor_map": "tensor_maps", "TensorMap": "tensor_maps", "Finding": "finding", "Counters": "counters",
+    "compile": "launch", "Module": "launch", "Kernel": "launch", "tensor_map": "tensor_maps", "TensorMap": "tensor_maps",
+    "Finding": "finding", "Counters": "counters",
     "Report": "report", "LineCounters": "report",
 }  # fmt: skip
 

@@ -279,22 +279,6 @@ def race(
     )
 
 
-def copy_race(
-    *, array: str, index: int, line: int | None, thread: Dim3, block: Dim3, other_line: int | None, other_access: str, other_thread: Dim3,
-    dims: tuple[int, ...] | None = None, count: int = 1,
-) -> Finding:  # fmt: skip
-    """A bulk copy into an element of shared memory that another thread may still read or write; that access came first."""
-    text = f"race on {element(array, index, dims)} (shared{f', line {line}' if line else ''}): {who(thread, block)} issues a copy into it while "
-    text += f"{who(other_thread, block, False)} {THIRD_PERSON[other_access]} it{at_line(other_line)}, and nothing orders the copy behind that."
-    text += f" {count} elements are concerned." if count > 1 else ""
-    text += f" Let the thread that {THIRD_PERSON[other_access]} it arrive on an mbarrier afterwards, and wait for its phase before the copy"
-    text += " (or put __syncthreads() between)."
-    return Finding(
-        "race", "error", text, line=line, array=array, index=index_value(index, dims), thread=thread, block=block,
-        other=Party(other_line, other_access, other_thread, block), count=count,
-    )  # fmt: skip
-
-
 def _does(access: str) -> str:
     return "updates it atomically" if access == "atomic" else f"{THIRD_PERSON[access]} it"
 

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 ERRORS = frozenset(
     "out-of-bounds misaligned uninitialised-read race barrier-divergence deadlock warp-mask async-copy "
-    "step-limit argument-mismatch launch-refused unwritten-output trap register-count mbarrier".split()
+    "step-limit argument-mismatch launch-refused unwritten-output trap register-count mbarrier tensor-map".split()
 )
-REMARKS = frozenset("uncoalesced bank-conflict divergence local-memory same-value-write unread-shared aliased-shared index-wrapped setmaxnreg-ignored".split())
+REMARKS = frozenset(
+    "uncoalesced bank-conflict divergence local-memory same-value-write unread-shared aliased-shared index-wrapped setmaxnreg-ignored "
+    "swizzle-alignment".split()
+)
 
 
 @dataclass(frozen=True, slots=True)

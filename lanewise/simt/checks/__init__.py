@@ -12,4 +12,6 @@ from .taint import TAINT_NAMES, tainted_run
 from .waiting import warp_operation
 from .wrapping import watch, watched_products
 
-__all__ = ["Faults", "GlobalRaces", "Happened", "Initialised", "Order", "SharedCheck", "TAINT_NAMES", "tainted_run", "warp_operation", "watch", "watched_products"]
+__all__ = [
+    "Faults", "GlobalRaces", "Happened", "Initialised", "Order", "SharedCheck", "TAINT_NAMES", "tainted_run", "warp_operation", "watch", "watched_products",
+]  # fmt: skip

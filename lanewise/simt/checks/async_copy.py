@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import access, explain, shared_access
 from ..values import full, i64, ndarray
-from . import async_words, mbarrier, proxy
+from . import mbarrier, proxy
 from .races import SITE_MASK, SITE_SHIFT, TIME_MASK, TIME_SHIFT
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ class Watched:
         first = int(lanes[0])
         serial = int(serials[first])
         if serial < 0:
-            async_words.too_early(self, g, iid, self.bulk[-serial], lanes, int(offsets[first]), how)
+            proxy.too_early(self, g, iid, self.bulk[-serial], lanes, int(offsets[first]), how)
             return
         if serial == BARRIER:
             mbarrier.touched(self.batch, g, iid, int(offsets[first]), how)

@@ -6,19 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..finding import Finding
+from .. import explain_async
 from ..memory import Allocation, Where
 from ..values import ndarray
-from ..words import at_line, plural, who
 
 if TYPE_CHECKING:
     from ..group import Group
-
-
-def _add(g: Group, kind: str, iid: int, text: str, array: str | None) -> None:
-    faults = g.batch.machine.faults
-    thread, block = faults.lane(g, 0)
-    faults.add(Finding(kind, "error", text, line=faults.line(iid), array=array, thread=thread, block=block))
 
 
 def shared_place(g: Group, iid: int, offset: int, size: int, unit: int, access: str) -> bool:
@@ -35,20 +28,12 @@ def shared_place(g: Group, iid: int, offset: int, size: int, unit: int, access: 
     return True
 
 
-def bulk_misaligned(g: Group, iid: int, array: str | None, offset: int, size: int, access: str, unit: int = 16) -> None:
-    """A bulk copy whose address or size is no multiple of what it must be. `offset`: of the array for global memory, the address for shared memory."""
-    thread, block = g.batch.machine.faults.lane(g, 0)
-    head = f"misaligned: the bulk copy of {who(thread, block)}{at_line(g.batch.machine.faults.line(iid))} "
-    if size % 16:
-        text = head + f"moves {plural(size, 'byte')}, which is no multiple of 16. Copy the last {size % 16} bytes with plain loads and stores."
-    elif unit > 16:
-        text = head + f"{'writes to' if access == 'write' else 'reads from'} {array} at shared address {offset:#x}, "
-        text += f"and a tensor copy needs a multiple of {unit}. "
-        text += f"Declare {array} with __align__({max(unit, 128)}), and keep the parts of it multiples of {unit} bytes."
-    else:
-        text = head + f"{'writes to' if access == 'write' else 'reads from'} {array}, {plural(offset, 'byte')} behind a multiple of 16. "
-        text += "Start at an element whose address is a multiple of 16 bytes."
-    _add(g, "misaligned", iid, text, array)
+def bulk_misaligned(g: Group, iid: int, array: str, offset: int, size: int, access: str, unit: int = 16) -> None:
+    """A bulk copy whose address or size is no multiple of what it must be. `offset`: in the array for global memory, the address for shared memory."""
+    faults = g.batch.machine.faults
+    thread, block = faults.lane(g, 0)
+    line = faults.line(iid)
+    faults.add(explain_async.bulk_misaligned(array=array, line=line, thread=thread, block=block, access=access, size=size, offset=offset, unit=unit))
 
 
 def _runs(starts: ndarray, size: int) -> ndarray:

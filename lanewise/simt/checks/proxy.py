@@ -6,19 +6,20 @@ Words are numbered in units of 4 bytes, the same in every block of the batch.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import explain_async
 from ..values import ndarray
-from . import async_words as said
+from ..words import Dim3
 from . import mbarrier
 from .races import SITE_MASK, SITE_SHIFT, TIME_MASK, TIME_SHIFT, WHO
 
 if TYPE_CHECKING:
     from ..batch import Batch
     from ..group import Group
-    from .async_copy import Watched
+    from .async_copy import Bulk, Watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +145,9 @@ def begin_write(g: Group, row: int, iid: int, words: ndarray, b, columns: ndarra
         flat = here if here.ndim == 1 else np.where((here > 0).any(axis=1), here.max(axis=1), here.min(axis=1))
         lanes = np.flatnonzero(check.unseen(flat, np.full(len(flat), row)))
         if len(lanes) and flat[lanes[0]] < 0:
-            said.copied_over(check, row, iid, check.bulk[-int(flat[lanes[0]])], int(index[lanes[0]]))
+            _copied_over(check, row, iid, check.bulk[-int(flat[lanes[0]])], int(index[lanes[0]]))
         elif len(lanes) and flat[lanes[0]] == BARRIER:
-            mbarrier.touched(batch, g, iid, int(index[lanes[0]]) * check.check.grain, "write")
+            mbarrier.touched(batch, g, iid, int(index[lanes[0]]) * check.check.grain, "copy")
     if check.reading is not None and check.reading[index].any():
         overwritten(check, g, iid, index, "write", columns, row)
     check.check.records.overwrite(index, row, iid, columns)
@@ -201,7 +202,7 @@ def _landed(check: Watched, g: Group, iid: int, index: ndarray, at, rows: ndarra
             offset = int(index[lanes[0]]) * check.check.grain
             serial = int(flat[lanes[0]])
             if serial < 0:
-                said.too_early(check, g, iid, check.bulk[-serial], np.full(len(lanes), lane), offset, "read")
+                too_early(check, g, iid, check.bulk[-serial], np.full(len(lanes), lane), offset, "read")
             return
 
 
@@ -228,7 +229,7 @@ def _fenced(check: Watched, g: Group, iid: int, index: ndarray, at, rows: ndarra
             fenced = mine.time > time and (writer == reader or time < mine.last_sync or bool(mine.known[writer] > time))
         if known and fenced:
             continue
-        said.unfenced(check, g, iid, int(index[k]) * check.check.grain, writer, site, known)
+        _unfenced(check, g, iid, int(index[k]) * check.check.grain, writer, site, known)
         return
 
 
@@ -238,8 +239,17 @@ def overwritten(check: Watched, g: Group, iid: int, index: ndarray, how: str, co
     bad = index[check.reading[index] > 0]
     here = [r for r in check.reads.values() if columns is None or r.columns is None or np.isin(columns, r.columns).any()]
     read = next((r for r in here if np.isin(bad, r.words).any()), None)
-    if read is not None:
-        said.still_read(check, g, iid, read, int(bad[np.isin(bad, read.words)][0]), how, row)
+    if read is None:
+        return
+    faults, site = check.check.machine.faults, check.check.machine.program.sites[read.iid]
+    thread, block = _issuer(check, row) if row is not None else faults.lane(g, 0)
+    where = _place(check, iid, int(bad[np.isin(bad, read.words)][0]) * check.check.grain)
+    faults.add(
+        explain_async.still_read(
+            **where, thread=thread, block=block, access="copy" if row is not None else how, at=mbarrier.on_line(check.batch, iid), other_line=site.line,
+            wgmma=site.instruction.opcode == "wgmma",
+        )
+    )  # fmt: skip
 
 
 def unfinished(check: Watched) -> None:
@@ -247,11 +257,72 @@ def unfinished(check: Watched) -> None:
     batch, machine = check.batch, check.check.machine
     if any(f.kind == "deadlock" for f in machine.faults.found.values()):
         return
-    left = [r for r in check.reads.values() if machine.program.sites[r.iid].instruction.opcode == "cp"]
-    if left:
-        said.store_left(check, left[0])
+    for r in [r for r in check.reads.values() if machine.program.sites[r.iid].instruction.opcode == "cp"][:1]:
+        thread, block = _issuer(check, int(r.rows[0]))
+        where = _place(check, r.iid, int(r.words[0]) * check.check.grain)
+        machine.faults.add(explain_async.store_left(**where, thread=thread, block=block, at=mbarrier.on_line(batch, r.iid)))
     for b in batch.mbarriers.at.values() if batch.mbarriers is not None else ():
         bulk = next((x for x in reversed(check.bulk) if x.offset == b.offset and x.iid >= 0), None)
         if b.data and bulk is not None:
-            said.copy_left(check, bulk, int(np.ravel(b.data[0][1].words)[0]) * 4)
+            thread, block = _issuer(check, bulk.row)
+            where = _place(check, bulk.iid, int(np.ravel(b.data[0][1].words)[0]) * 4)
+            facts: dict[str, Any] = {"at": mbarrier.on_line(batch, bulk.iid), "mbarrier": mbarrier.name_at(batch, b.offset), "phase": bulk.phase}
+            machine.faults.add(explain_async.copy_left(**where, thread=thread, block=block, **facts))
             return
+
+
+# ------------------------------------------------------------------------------------------------ findings
+
+
+def _place(check: Watched, iid: int, offset: int) -> dict[str, Any]:
+    """The element of shared memory at an offset, and the line, as the messages want them."""
+    name, index, _, _, dims = check.check.machine.faults.shared_at(iid, offset)
+    return {"array": name, "index": index, "dims": dims, "line": check.check.machine.faults.line(iid)}
+
+
+def _issuer(check: Watched, row: int) -> tuple[Dim3, Dim3]:
+    faults = check.check.machine.faults
+    return faults.thread(row), faults.block(int(check.batch.ids[0]))
+
+
+def too_early(check: Watched, g: Group, iid: int, bulk: Bulk, lanes: ndarray, offset: int, how: str) -> None:
+    """A thread touches what a bulk copy brings before it has seen the copy's phase."""
+    batch, faults = check.batch, check.check.machine.faults
+    where = _place(check, iid, offset)
+    found = faults.seen("async-copy", where["array"], where["line"])
+    if found is not None:
+        found.count += len(lanes)
+        return
+    thread, block = faults.lane(g, int(lanes[0]))
+    b = batch.mbarriers.at.get(bulk.offset)
+    row = int((np.repeat(g.rows, batch.B) if g.cols is None else g.rows)[lanes[0]])
+    faults.add(
+        explain_async.before_its_phase(
+            **where, thread=thread, block=block, access=how, copy_at=mbarrier.on_line(batch, bulk.iid), mbarrier=mbarrier.name_at(batch, bulk.offset),
+            phase=bulk.phase, seen=int(batch.happened.seen(np.array([row]), bulk.slot)[0]) if batch.happened is not None else 0,
+            complete=b is not None and int(b.phase.max()) > bulk.phase, count=len(lanes),
+        )
+    )  # fmt: skip
+
+
+def _copied_over(check: Watched, row: int, iid: int, bulk: Bulk, word: int) -> None:
+    """Thread `row` issues a copy into words that an earlier copy may still be writing."""
+    thread, block = _issuer(check, row)
+    check.check.machine.faults.add(
+        explain_async.copied_over(
+            **_place(check, iid, word * check.check.grain), thread=thread, block=block, at=mbarrier.on_line(check.batch, iid),
+            copy_at=mbarrier.on_line(check.batch, bulk.iid), mbarrier=mbarrier.name_at(check.batch, bulk.offset), phase=bulk.phase,
+        )
+    )  # fmt: skip
+
+
+def _unfenced(check: Watched, g: Group, iid: int, offset: int, writer: int, site: int, ordered: bool) -> None:
+    """The asynchronous proxy reads what thread `writer` wrote at `site`."""
+    faults, sites = check.check.machine.faults, check.check.machine.program.sites
+    thread, block = faults.lane(g, 0)
+    faults.add(
+        explain_async.missing_proxy_fence(
+            **_place(check, iid, offset), thread=thread, block=block, at=mbarrier.on_line(check.batch, iid), wgmma=sites[iid].instruction.opcode == "wgmma",
+            other_thread=faults.thread(writer), other_line=sites[site].line if site < len(sites) else None, ordered=ordered,
+        )
+    )  # fmt: skip

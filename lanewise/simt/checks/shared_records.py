@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import explain
+from .. import explain, explain_async
 from ..values import i64, ndarray
 from .races import ATOMIC, SITE_MASK, SITE_SHIFT, TIME_MASK, TIME_SHIFT, WHO, ordered_in_block, reads_and_writes, unpack
 
@@ -173,7 +173,7 @@ class SharedRecords:
         other_line = faults.line(before.site) if before.site < len(machine.program.sites) else None
         block = faults.block(int(self.batch.ids[0]))
         faults.add(
-            explain.copy_race(
+            explain_async.copy_race(
                 array=name, index=index, dims=dims, line=faults.line(iid), thread=faults.thread(row), block=block, other_line=other_line,
                 other_access=access, other_thread=faults.thread(before.thread), count=len(lanes),
             )
