@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 LADDERS = (
     "memory_levels", "waiting", "fp32_ladder", "fp16_ladder", "flash2_switches", "tile_sweep", "backward_ladder", "matmul_ladder", "streamed",
+    "tile_copies",
 )  # fmt: skip
 NEEDS_TORCH = ("fp32_ladder", "fp16_ladder", "flash2_switches", "backward_ladder", "matmul_ladder")
 
