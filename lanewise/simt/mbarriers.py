@@ -41,12 +41,12 @@ class Barrier:
     visible: bool = False  # to asynchronous copies: a fence came after init
     coming: Any = None  # what the arrivals of this phase published; see checks.happened
     done: Any = None  # the same of all phases completed
-    data: list = field(default_factory=list)  # copies that land when a phase is seen complete: (phases before it, function)
+    data: list = field(default_factory=list)  # copies that land when a phase is seen complete: (its number in each block, −1 where none goes; the data)
 
     def columns(self, keep: ndarray) -> Barrier:
         return replace(
             self, expected=self.expected[keep], pending=self.pending[keep], tx=self.tx[keep], phase=self.phase[keep], announced=self.announced[keep],
-            live=self.live[keep], data=[(phase[keep], landing.columns(keep)) for phase, landing in self.data],
+            live=self.live[keep], data=[(phase[keep], landing.columns(keep)) for phase, landing in self.data if (phase[keep] >= 0).any()],
         )  # fmt: skip
 
 
@@ -166,10 +166,14 @@ class Barriers:
             return
         still = []
         for phase, landing in b.data:
-            if (phase < phases).all():
+            over, under_way = (phase >= 0) & (phase < phases), phase >= phases
+            if not under_way.any():
                 landing.land(self.batch)
-            else:
-                still.append((phase, landing))
+                continue
+            if over.any():
+                landing.columns(np.flatnonzero(over), False).land(self.batch)
+                landing, phase = landing.columns(np.flatnonzero(under_way), False), np.where(under_way, phase, -1)
+            still.append((phase, landing))
         b.data = still
 
 

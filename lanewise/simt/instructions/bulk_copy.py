@@ -72,12 +72,13 @@ class Landing:
     data: ndarray
     blocks: ndarray | None  # None: all of the batch
 
-    def columns(self, keep: ndarray) -> Landing:
+    def columns(self, keep: ndarray, renumber: bool = True) -> Landing:
+        """What goes to the blocks `keep`, which are in order; `renumber`: they make up a batch of their own."""
         if self.blocks is None:
-            return Landing(self.words, self.data if self.data.shape[1] == 1 else self.data[:, keep], None)
+            return Landing(self.words, self.data if self.data.shape[1] == 1 else self.data[:, keep], None if renumber else keep)
         here = np.flatnonzero(np.isin(self.blocks, keep))
         data = self.data if self.data.shape[1] == 1 else self.data[:, here]
-        return Landing(self.words, data, np.searchsorted(keep, self.blocks[here]))  # `keep` is in order
+        return Landing(self.words, data, np.searchsorted(keep, self.blocks[here]) if renumber else self.blocks[here])
 
     def land(self, batch) -> None:
         if self.blocks is None:
