@@ -46,7 +46,7 @@ def accumulators(rows: Sequence[int], columns: Sequence[int], thread: int, title
     if not 0 <= thread < 32 * WARPS or len(rows) != len(columns) or not rows or any(row // ROWS != warp for row in rows):
         raise ValueError("accumulators draws a thread from 0 to 127 and its registers, whose rows are among its warp's 16.")
     width = max(columns) // 8 * 8 + 8
-    canvas, wide, high, left, y = _Canvas(), 13, 12, 108, 40.0 if title else 20.0
+    canvas, wide, high, left, y = _Canvas(), 13, 12, 124, 40.0 if title else 20.0
     if title:
         canvas.text(12, 18, title, "ink head")
     for column in range(0, width, 8):
