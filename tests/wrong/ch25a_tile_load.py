@@ -1,7 +1,7 @@
 from lanewise.exercise import Wrong
 
 INIT = "        ptx::mbarrier_init(bar, 1);  // a phase: one arrival, and its bytes\n"
-FENCE = "        ptx::fence_mbarrier_init();  // the copy engine sees the barrier\n        // A box"
+FENCE = "        ptx::fence_mbarrier_init();  // the copy engine sees the barrier\n"
 EXPECT = "ptx::mbarrier_arrive_expect_tx(bar, sizeof(tile));"
 LOAD = "ptx::tma_load_2d(at, &Vm, bar, 0, first);"
 
@@ -16,6 +16,7 @@ WRONG = [
     ),
     Wrong("too many bytes announced", [(EXPECT, "ptx::mbarrier_arrive_expect_tx(bar, 2 * sizeof(tile));")], kind="deadlock", says="announced 16384 bytes, 8192 arrived"),
     Wrong("no bytes announced", [(EXPECT, "ptx::mbarrier_arrive(bar);")], kind="async-copy", says="before it has seen the copy"),
+    Wrong("the copy engine doesn't see the barrier", [(FENCE, "")], kind="mbarrier", says="Put fence.mbarrier_init"),
     Wrong("never arrives", [(EXPECT, "")], kind="deadlock", says="announced 0 bytes, but 8192 arrived"),
     Wrong("coordinates in the array's order", [(LOAD, LOAD.replace("0, first", "first, 0"))], kind="wrong-values", says="Case 3"),
     Wrong("never loads", [(LOAD, "")], kind="deadlock", says="announced 8192 bytes, 0 arrived"),
