@@ -3,6 +3,7 @@
 //
 //   backward_rows     delta = rowsum(dO * O), LSE in powers of 2, dQ's sums = 0
 //   backward_keys     a block owns keys: dK, dV; it adds its part to dQ's sums
+//                     (backward_pairs for d = 128)
 //   backward_convert  dQ's sums, times scale, in 16 bits
 //
 // or, for the same bits at every run: backward_rows, backward_keys without dQ,
@@ -15,31 +16,7 @@
 // T: __half or __nv_bfloat16; d: 64 or 128; causal: query i sees keys up to
 // i + Nk - Nq; group: query heads that share a key head
 #pragma once
-#include <math_constants.h>
-#include <tiles.cuh>
-
-constexpr int Br = 64;                                      // queries of a tile
-
-// My 16 m rows of C, times factor, over the tile `memory` to out; rows past n are left out.
-template <int d, int m, typename T>
-__device__ __forceinline__ void store_rows(T* out, unsigned char* memory, const float (&c)[m][d / 8][4], float factor, int first, int row, int n) {
-    const int lane = threadIdx.x % 32;
-#pragma unroll
-    for (int i = 0; i < m; ++i)
-#pragma unroll
-        for (int j = 0; j < d / 8; ++j)
-#pragma unroll
-            for (int h = 0; h < 2; ++h)
-                *reinterpret_cast<unsigned*>(memory + tiles::place<d>(row + 16 * i + lane / 4 + 8 * h, j) + lane % 4 * 4) =
-                    ptx::pack2(c[i][j][2 * h] * factor, c[i][j][2 * h + 1] * factor, T());
-    __syncwarp();                                           // my warp's rows are there
-#pragma unroll
-    for (int k = lane; k < 16 * m * d / 8; k += 32) {
-        const int r = row + k / (d / 8), chunk = k % (d / 8);
-        if (first + r < n)
-            *reinterpret_cast<uint4*>(out + (size_t)(first + r) * d + chunk * 8) = *reinterpret_cast<const uint4*>(memory + tiles::place<d>(r, chunk));
-    }
-}
+#include <flash2_backward_keys.cuh>
 
 // grid: (ceil(Nq / 64), heads)   block: 256 threads
 // rows[i] = (LSE log2 e, delta); +infinity for LSE where a query sees no key and
@@ -70,147 +47,6 @@ __global__ void __launch_bounds__(256) backward_rows(const T* __restrict__ O, co
         for (int k = threadIdx.x; k < Br * d / 4; k += 256) sums[tile * (Br * d / 4) + k] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 }
 
-// grid: (ceil(Nk / Bc), heads / group)   block: 32 warps threads; Bc = 16 m warps
-// shared: dynamic, 4 Bc d + 2 (4 Br d + 2 Br Bc + 8 Br) bytes: K, V; twice Q, dO,
-// dS and the rows' numbers
-// A warp owns 16 m keys and makes S^T and dP^T, keys by queries, n queries at a
-// time: P^T and dS^T are then A's fragments for dV and dK and stay in registers.
-// Only dQ needs what other warps made: dS goes through shared memory, and dQ of
-// a tile is added while the next tile's S is made, so one barrier a tile is enough.
-template <typename T, int d, int warps, int m, int n, bool causal, bool with_dq, int blocks>
-__global__ void __launch_bounds__(32 * warps, blocks)
-backward_keys(const T* __restrict__ Q, const T* __restrict__ K, const T* __restrict__ V, const T* __restrict__ dO,
-              const float2* __restrict__ rows, float4* __restrict__ sums, T* __restrict__ dK, T* __restrict__ dV,
-              int Nq, int Nk, int group, float scale) {
-    extern __shared__ __align__(128) unsigned char memory[];
-    constexpr int threads = 32 * warps, Bc = 16 * m * warps, tile_bytes = Br * d * 2, ds_bytes = Br * Bc * 2;
-    const unsigned Ks = ptx::shared_address(memory), Vs = Ks + Bc * d * 2, Qs = Vs + Bc * d * 2;
-    const unsigned dOs = Qs + 2 * tile_bytes, dSs = dOs + 2 * tile_bytes, row_numbers = dSs + 2 * ds_bytes;
-    const float4* numbers = reinterpret_cast<const float4*>(memory + (row_numbers - Ks));
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int first = blockIdx.x * Bc, mine = 16 * m * warp, kv = blockIdx.y;
-    const int see = causal ? Nk - Nq : Nk;                  // query i sees keys up to i + see
-    const int query_tiles = (Nq + Br - 1) / Br, begin = max(0, first - see) / Br, count = query_tiles - begin;
-    const int steps = count * group;
-    K += (size_t)kv * Nk * d;
-    V += (size_t)kv * Nk * d;
-    dK += (size_t)kv * Nk * d;
-    dV += (size_t)kv * Nk * d;
-
-    // Step k's tile of queries. Blocks begin at different tiles, so that they don't all add to the same dQ.
-    const auto tile_of = [&](int k) { return begin + (causal ? k : k + (int)blockIdx.x * (Bc / Br)) % count; };
-    const auto load = [&](int k) {
-        const int head = kv * group + k / count, tile = tile_of(k), stage = k % 2;
-        tiles::copy<d, Br, threads>(Qs + stage * tile_bytes, Q + (size_t)head * Nq * d, tile * Br, Nq);
-        tiles::copy<d, Br, threads>(dOs + stage * tile_bytes, dO + (size_t)head * Nq * d, tile * Br, Nq);
-        if (threadIdx.x < Br / 2)
-            ptx::cp_async_16(row_numbers + (stage * Br + threadIdx.x * 2) * 8, rows + ((size_t)head * query_tiles + tile) * Br + threadIdx.x * 2, 16);
-        ptx::cp_async_commit();
-    };
-    tiles::copy<d, Bc, threads>(Ks, K, first, Nk);
-    tiles::copy<d, Bc, threads>(Vs, V, first, Nk);
-    load(0);
-
-    const auto K_rows = tiles::down<d>(Ks, mine), V_rows = tiles::down<d>(Vs, mine);
-    const float scale2 = scale * 1.4426950408889634f;       // exp(x) = 2^(x log2 e)
-    float dk[m][d / 8][4] = {}, dv[m][d / 8][4] = {};
-
-    for (int step = 0; step <= steps; ++step) {
-        const int stage = step % 2;
-        ptx::cp_async_wait<0>();
-        __syncthreads();                                    // the tile is here; dS of the one before too; all are done with that one
-        if (step + 1 < steps) load(step + 1);
-
-        if (with_dq && step > 0) {                          // dQ of the tile before: 32 queries, some columns a warp
-            constexpr int columns = 2 * d / warps;
-            const int half = warp % 2, column = warp / 2 * columns;
-            const auto dS_rows = tiles::across<Br>(dSs + (stage ^ 1) * ds_bytes, 0);
-            const auto K_columns = tiles::down<d>(Ks, 0);
-            float dq[2][columns / 8][4] = {};
-#pragma unroll
-            for (int k = 0; k < Bc / 16; ++k) {
-                unsigned a[2][4];
-#pragma unroll
-                for (int i = 0; i < 2; ++i) ptx::ldmatrix_x4_trans(a[i], dS_rows.at(2 * half + i) + 16 * k * Br * 2);
-#pragma unroll
-                for (int j = 0; j < columns / 16; ++j) {
-                    unsigned b[4];
-                    ptx::ldmatrix_x4_trans(b, K_columns.at(column / 16 + j) + 16 * k * d * 2);
-#pragma unroll
-                    for (int i = 0; i < 2; ++i) {
-                        ptx::mma_m16n8k16(dq[i][2 * j], a[i], b[0], b[1], T());
-                        ptx::mma_m16n8k16(dq[i][2 * j + 1], a[i], b[2], b[3], T());
-                    }
-                }
-            }
-            float4* to = sums + ((size_t)(kv * group + (step - 1) / count) * query_tiles + tile_of(step - 1)) * (Br * d / 4) + lane;
-#pragma unroll
-            for (int i = 0; i < 2; ++i)
-#pragma unroll
-                for (int j = 0; j < columns / 8; ++j) ptx::red_add(to + ((2 * half + i) * (d / 8) + column / 8 + j) * 32, dq[i][j]);
-        }
-        if (step == steps) break;
-
-        const int start = tile_of(step) * Br;
-        const bool masked = first + Bc > Nk || (causal && first + mine + 16 * m - 1 > start + see);
-        const auto Q_rows = tiles::across<d>(Qs + stage * tile_bytes, 0), dO_rows = tiles::across<d>(dOs + stage * tile_bytes, 0);
-        const auto Q_columns = tiles::down<d>(Qs + stage * tile_bytes, 0), dO_columns = tiles::down<d>(dOs + stage * tile_bytes, 0);
-#pragma unroll
-        for (int part = 0; part < Br; part += n) {
-            float s[m][n / 8][4], dp[m][n / 8][4];
-            unsigned p16[m][n / 16][4], ds16[m][n / 16][4];
-            const auto below = [&](tiles::Rows<d> at) { at.base += part * d * 2; return at; };
-            tiles::multiply_rows<d, m, n>(s, K_rows, below(Q_rows), T());
-#pragma unroll
-            for (int j = 0; j < n / 8; ++j) {
-                const float4 two = numbers[stage * (Br / 2) + part / 2 + 4 * j + lane % 4];  // LSE, delta, LSE, delta
-#pragma unroll
-                for (int i = 0; i < m; ++i)
-#pragma unroll
-                    for (int e = 0; e < 4; ++e) s[i][j][e] = ptx::exp2_approx(fmaf(s[i][j][e], scale2, -(e % 2 ? two.z : two.x)));
-            }
-            if (masked) {
-#pragma unroll
-                for (int i = 0; i < m; ++i)
-#pragma unroll
-                    for (int j = 0; j < n / 8; ++j)
-#pragma unroll
-                        for (int e = 0; e < 4; ++e) {
-                            const int key = first + mine + 16 * i + lane / 4 + e / 2 * 8, query = start + part + 8 * j + lane % 4 * 2 + e % 2;
-                            if (key >= Nk || (causal && key > query + see)) s[i][j][e] = 0.0f;
-                        }
-            }
-            tiles::pack<m, n>(p16, s, T());
-            tiles::multiply_rows<d, m, n>(dp, V_rows, below(dO_rows), T());
-#pragma unroll
-            for (int j = 0; j < n / 8; ++j) {
-                const float4 two = numbers[stage * (Br / 2) + part / 2 + 4 * j + lane % 4];
-#pragma unroll
-                for (int i = 0; i < m; ++i)
-#pragma unroll
-                    for (int e = 0; e < 4; ++e) dp[i][j][e] = s[i][j][e] * (dp[i][j][e] - (e % 2 ? two.w : two.y));
-            }
-            tiles::pack<m, n>(ds16, dp, T());
-            if (with_dq) {
-                unsigned char* to = memory + (dSs - Ks) + stage * ds_bytes + lane % 4 * 4;
-#pragma unroll
-                for (int i = 0; i < m; ++i)
-#pragma unroll
-                    for (int j = 0; j < n / 8; ++j)
-#pragma unroll
-                        for (int h = 0; h < 2; ++h)
-                            *reinterpret_cast<unsigned*>(to + tiles::place<Br>(mine + 16 * i + lane / 4 + 8 * h, part / 8 + j)) = ds16[i][j / 2][j % 2 * 2 + h];
-            }
-            tiles::add_product<d, m, n>(dv, p16, below(dO_columns), T());
-            tiles::add_product<d, m, n>(dk, ds16, below(Q_columns), T());
-        }
-    }
-
-    __syncthreads();                                        // all are done with K and V: dK and dV take their places
-    store_rows<d, m>(dK, memory, dk, scale, first, mine, Nk);
-    store_rows<d, m>(dV, memory + Bc * d * 2, dv, 1.0f, first, mine, Nk);
-}
-
 // grid: (ceil(Nq / 64), heads)   block: 128 threads   shared: 128 d bytes
 template <typename T, int d>
 __global__ void __launch_bounds__(128) backward_convert(const float4* __restrict__ sums, T* __restrict__ dQ, int Nq, float scale) {
@@ -223,7 +59,7 @@ __global__ void __launch_bounds__(128) backward_convert(const float4* __restrict
         const float4 sum = from[j * 32];
         dq[0][j][0] = sum.x, dq[0][j][1] = sum.y, dq[0][j][2] = sum.z, dq[0][j][3] = sum.w;
     }
-    store_rows<d, 1>(dQ + (size_t)blockIdx.y * Nq * d, memory, dq, scale, first, 16 * warp, Nq);
+    tiles::store_rows<d, 1>(dQ + (size_t)blockIdx.y * Nq * d, memory, dq, scale, first, 16 * warp, Nq);
 }
 
 // dQ with the same bits at every run. grid: (ceil(Nq / Bq), heads)
@@ -298,5 +134,5 @@ backward_queries(const T* __restrict__ Q, const T* __restrict__ K, const T* __re
     }
     ptx::cp_async_wait<0>();
     __syncthreads();                                        // without keys, too: Q is no longer on its way
-    store_rows<d, m>(dQ, memory, dq, scale, first, mine, Nq);
+    tiles::store_rows<d, m>(dQ, memory, dq, scale, first, mine, Nq);
 }

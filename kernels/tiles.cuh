@@ -82,13 +82,13 @@ __device__ __forceinline__ void multiply_rows(float (&c)[m][n / 8][4], Rows<d> a
     }
 }
 
-// C += A B, 16 m by d: A's n columns as fragments in registers, B's n rows in shared memory.
-template <int d, int m, int n, typename T>
-__device__ __forceinline__ void add_product(float (&c)[m][d / 8][4], const unsigned (&a)[m][n / 16][4], Rows<d> b_at, T) {
+// C += A B, 16 m by `columns`: A's n columns as fragments in registers, B's n rows of d in shared memory.
+template <int d, int m, int n, int columns = d, typename T>
+__device__ __forceinline__ void add_product(float (&c)[m][columns / 8][4], const unsigned (&a)[m][n / 16][4], Rows<d> b_at, T) {
 #pragma unroll
     for (int k = 0; k < n / 16; ++k)
 #pragma unroll
-        for (int j = 0; j < d / 16; ++j) {
+        for (int j = 0; j < columns / 16; ++j) {
             unsigned b[4];
             ptx::ldmatrix_x4_trans(b, b_at.at(j) + 16 * k * d * 2);
 #pragma unroll
@@ -109,6 +109,42 @@ __device__ __forceinline__ void pack(unsigned (&a)[m][n / 16][4], const float (&
             a[i][j / 2][j % 2 * 2] = ptx::pack2(c[i][j][0], c[i][j][1], T());
             a[i][j / 2][j % 2 * 2 + 1] = ptx::pack2(c[i][j][2], c[i][j][3], T());
         }
+}
+
+
+// Fragments made by `pack` as rows of d in a tile: 16 m rows from `row`, n columns from chunk `chunk`.
+template <int d, int m, int n>
+__device__ __forceinline__ void put(unsigned char* tile, const unsigned (&a)[m][n / 16][4], int row, int chunk) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < m; ++i)
+#pragma unroll
+        for (int j = 0; j < n / 8; ++j)
+#pragma unroll
+            for (int h = 0; h < 2; ++h)
+                *reinterpret_cast<unsigned*>(tile + place<d>(row + 16 * i + lane / 4 + 8 * h, chunk + j) + lane % 4 * 4) = a[i][j / 2][j % 2 * 2 + h];
+}
+
+// C times factor in 16 bits, by way of the tile to rows of d in global memory: my warp's 16 m rows from first + row,
+// `columns` from chunk `chunk`. Rows past n are left out.
+template <int d, int m, int columns = d, typename T>
+__device__ __forceinline__ void store_rows(T* out, unsigned char* tile, const float (&c)[m][columns / 8][4], float factor, int first, int row, int n,
+                                           int chunk = 0) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < m; ++i)
+#pragma unroll
+        for (int j = 0; j < columns / 8; ++j)
+#pragma unroll
+            for (int h = 0; h < 2; ++h)
+                *reinterpret_cast<unsigned*>(tile + place<d>(row + 16 * i + lane / 4 + 8 * h, chunk + j) + lane % 4 * 4) =
+                    ptx::pack2(c[i][j][2 * h] * factor, c[i][j][2 * h + 1] * factor, T());
+    __syncwarp();                                           // my warp's rows are there
+#pragma unroll
+    for (int k = lane; k < 16 * m * columns / 8; k += 32) {
+        const int r = row + k / (columns / 8), at = chunk + k % (columns / 8);
+        if (first + r < n) *reinterpret_cast<uint4*>(out + (size_t)(first + r) * d + at * 8) = *reinterpret_cast<const uint4*>(tile + place<d>(r, at));
+    }
 }
 
 }  // namespace tiles

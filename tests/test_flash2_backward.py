@@ -81,7 +81,7 @@ class Problem:
         tile = KEYS[d]
         inputs = [self.q, self.k, self.v, self.do, self.rows]
         reports["keys"] = self.launch(
-            f"backward_keys<{type}, {d}, {tile.arguments(self.causal, with_dq)}>", (-(-nk // tile.rows), kv_heads), 32 * tile.warps,
+            tile.name(d, self.causal, with_dq, type=type), (-(-nk // tile.rows), kv_heads), 32 * tile.warps,
             [*inputs, self.sums if with_dq else np.uintp(0), simt.Output(out["dK"]), simt.Output(out["dV"]), *self.sizes, self.scale],
             keys_bytes(d),
         )  # fmt: skip
@@ -90,7 +90,7 @@ class Problem:
             reports["convert"] = self.launch(name, (tiles, heads), 128, [self.sums, simt.Output(out["dQ"]), nq32, self.scale], 128 * d)
             return reports
         tile = QUERIES[d]
-        name = f"backward_queries<{type}, {d}, {tile.arguments(self.causal)}>"
+        name = tile.name(d, self.causal, type=type)
         arguments = [*inputs, simt.Output(out["dQ"]), *self.sizes, self.scale]
         reports["queries"] = self.launch(name, (-(-nq // tile.rows), heads), 32 * tile.warps, arguments, queries_bytes(d))
         return reports

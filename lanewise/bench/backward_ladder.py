@@ -32,35 +32,32 @@ CHECKED = 512  # the length at which errors are compared with PyTorch's
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Template arguments of a kernel: `parts` of 16 rows a warp owns, `at_once` rows of the passing tile at a time, `blocks` that an SM is to hold."""
+    """A kernel's instantiation: `rows` (keys or queries) that a block owns, its warps, `sizes` of a warp's part, `blocks` that an SM is to hold."""
 
+    kernel: str
+    rows: int
     warps: int
-    parts: int
-    at_once: int
+    sizes: tuple[int, ...]
     blocks: int
 
-    @property
-    def rows(self) -> int:
-        """Keys (or queries) that a block owns."""
-        return 16 * self.parts * self.warps
-
-    def arguments(self, *flags: bool) -> str:
-        return ", ".join(str(x).lower() for x in (self.warps, self.parts, self.at_once, *flags, self.blocks))
+    def name(self, d: int, *flags: bool, type: str = "__half") -> str:
+        """As the compiler knows it: backward_keys<__half, 64, 4, 2, 32, true, true, 2>."""
+        return f"{self.kernel}<{type}, {', '.join(str(x).lower() for x in (d, self.warps, *self.sizes, *flags, self.blocks))}>"
 
 
-KEYS = {64: Tile(4, 2, 32, 2), 128: Tile(4, 1, 64, 2)}  # of backward_keys
-QUERIES = {64: Tile(4, 2, 64, 2), 128: Tile(4, 2, 32, 2)}  # of backward_queries
+KEYS = {64: Tile("backward_keys", 128, 4, (2, 32), 2), 128: Tile("backward_pairs", 64, 4, (), 2)}
+QUERIES = {64: Tile("backward_queries", 128, 4, (2, 64), 2), 128: Tile("backward_queries", 128, 4, (2, 32), 2)}
 
 
 def keys_bytes(d: int) -> int:
-    """Shared memory of backward_keys: K, V; twice Q, dO, dS and two numbers for each query."""
+    """Shared memory of backward_keys and backward_pairs: K, V; twice Q, dO, two numbers for each query and dS (or P and dS)."""
     keys = KEYS[d].rows
     return 4 * keys * d + 2 * (4 * Br * d + 2 * Br * keys + 8 * Br)
 
 
 def queries_bytes(d: int) -> int:
     """Shared memory of backward_queries: Q, dO; twice K, V."""
-    return 4 * QUERIES[d].rows * d + 8 * QUERIES[d].at_once * d
+    return 4 * QUERIES[d].rows * d + 8 * QUERIES[d].sizes[1] * d
 
 
 class Backward:
@@ -72,9 +69,9 @@ class Backward:
         self.d, self.cp = d, real_cupy()
         names = {
             "rows": f"backward_rows<__half, {d}>",
-            "keys": f"backward_keys<__half, {d}, {KEYS[d].arguments(causal, True)}>",
-            "keys_alone": f"backward_keys<__half, {d}, {KEYS[d].arguments(causal, False)}>",
-            "queries": f"backward_queries<__half, {d}, {QUERIES[d].arguments(causal)}>",
+            "keys": KEYS[d].name(d, causal, True),
+            "keys_alone": KEYS[d].name(d, causal, False),
+            "queries": QUERIES[d].name(d, causal),
             "convert": f"backward_convert<__half, {d}>",
         }
         options = (f"-I{find_course().root / 'kernels'}", "--std=c++17")
