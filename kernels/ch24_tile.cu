@@ -9,7 +9,10 @@
 // Nq, Nk: any >= 1; no mask
 #include <flash2.cuh>
 
-// The parameters: type, d, Bc, causal, Br, warps.
-template __global__ void flash2<__half, 64, 32, false, 64, 4>(
-    const __half*, const __half*, const __half*, __half*, float*, int, int, int,
-    float);
+extern "C" __global__ void __launch_bounds__(128) tile(
+    const __half* Q, const __half* K, const __half* V, __half* O, float* LSE,
+    int Nq, int Nk, int group, float scale) {
+    // The parameters: type, d, Bc, causal, Br, warps.
+    flash2_block<__half, 64, 32, false, 64, 4>(
+        Q, K, V, O, LSE, Nq, Nk, group, scale);
+}

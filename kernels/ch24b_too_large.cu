@@ -118,8 +118,10 @@ extern "C" __global__ void __launch_bounds__(128) too_large(
         }
 #pragma unroll
         for (int c = 0; c < d / 8; ++c) {
-            *reinterpret_cast<unsigned*>(O + row * d + 8 * c + lane % 4 * 2) =
-                ptx::pack2(o[c][2 * h] * inverse, o[c][2 * h + 1] * inverse, __half());
+            const unsigned pair = ptx::pack2(
+                o[c][2 * h] * inverse, o[c][2 * h + 1] * inverse, __half());
+            __half* const at = O + row * d + 8 * c + lane % 4 * 2;
+            *reinterpret_cast<unsigned*>(at) = pair;
         }
     }
 }

@@ -52,10 +52,10 @@ struct Rows {
     __device__ __forceinline__ unsigned at(int k) const { return base + (k * 32 ^ flip); }
 };
 
+// What one block does; flash2 below is the kernel.
 template <typename T, int d, int Bc, bool causal, int Br = 128, int warps = 4>
-__global__ void __launch_bounds__(32 * warps)
-flash2(const T* __restrict__ Q, const T* __restrict__ K, const T* __restrict__ V, T* __restrict__ O,
-       float* __restrict__ LSE, int Nq, int Nk, int group, float scale) {
+__device__ __forceinline__ void flash2_block(const T* __restrict__ Q, const T* __restrict__ K, const T* __restrict__ V, T* __restrict__ O,
+                                             float* __restrict__ LSE, int Nq, int Nk, int group, float scale) {
     constexpr int threads = 32 * warps, rows = Br / warps, parts = rows / 16;  // of a warp: rows, in parts of 16
     static_assert(rows == 16 || rows == 32, "a warp takes 16 or 32 rows");
     extern __shared__ __align__(128) unsigned char memory[];
@@ -210,4 +210,11 @@ flash2(const T* __restrict__ Q, const T* __restrict__ K, const T* __restrict__ V
         if (first + r < Nq)
             *reinterpret_cast<uint4*>(O + (size_t)(first + r) * d + chunk * 8) = *reinterpret_cast<const uint4*>(memory + place<d>(r, chunk));
     }
+}
+
+template <typename T, int d, int Bc, bool causal, int Br = 128, int warps = 4>
+__global__ void __launch_bounds__(32 * warps)
+flash2(const T* __restrict__ Q, const T* __restrict__ K, const T* __restrict__ V, T* __restrict__ O,
+       float* __restrict__ LSE, int Nq, int Nk, int group, float scale) {
+    flash2_block<T, d, Bc, causal, Br, warps>(Q, K, V, O, LSE, Nq, Nk, group, scale);
 }

@@ -5,8 +5,9 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
-from lanewise.names import CourseError, find_course
+from lanewise.names import Course, CourseError, find_course
 
 Region = str | tuple[int, int] | None
 _WORDS = re.compile(
@@ -40,7 +41,8 @@ class Listing:
 
 
 def show(key: str, region: Region = None) -> Listing:
-    """A worked kernel (or an exercise's skeleton) with line numbers; as the last expression of a cell it is drawn with colours.
+    """A worked kernel (or an exercise's skeleton, or a file kernels/*.cuh by its name) with line numbers; as the last expression of a cell it is drawn
+    with colours.
 
     `region`: (first, last) lines, "10-20", or a piece of text that stands on one line alone: that line and those below it, up to an empty line.
     Raises CourseError for an unknown key or region.
@@ -57,10 +59,18 @@ def source(key: str) -> str:
 def listing(word: str, region: Region = None) -> Listing:
     """`show`, under the name the commands use."""
     course = find_course()
-    key = course.any_kernel(word)
-    lines = course.kernel(key).read_text(encoding="utf-8").splitlines()
-    first, last = _bounds(lines, region, str(key))
-    return Listing(f"{key}.cu", first, tuple(lines[first - 1 : last]))
+    path = _header(course, word) or course.kernel(course.any_kernel(word))
+    lines = path.read_text(encoding="utf-8").splitlines()
+    first, last = _bounds(lines, region, path.name.removesuffix(".cu"))
+    return Listing(path.name, first, tuple(lines[first - 1 : last]))
+
+
+def _header(course: Course, word: str) -> Path | None:
+    """kernels/<word> for the name of a header that is there: "flash2.cuh". None for another word."""
+    headers = {path.name: path for path in (course.root / "kernels").glob("*.cuh")}
+    if word.endswith(".cuh") and word not in headers:
+        raise CourseError(f"There is no kernels/{word}: take one of {', '.join(sorted(headers))}.")
+    return headers.get(word)
 
 
 def _bounds(lines: list[str], region: Region, name: str) -> tuple[int, int]:

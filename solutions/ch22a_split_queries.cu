@@ -22,8 +22,8 @@ extern "C" __global__ void split_queries(
     //@stub
     //@ __shared__ float Os[Br][d];              // all warps add to all of it
     //@ for (int k = threadIdx.x; k < Br * d; k += 128) Os[k / d][k % d] = 0.0f;
-    //@ constexpr int rows = Br, keys = 16;      // a warp's: all queries, 16 keys
-    //@ const int row = 0, key = 16 * warp;      // .. and the first of them
+    //@ constexpr int rows = Br, keys = 16;  // a warp's: all queries, 16 keys
+    //@ const int row = 0, key = 16 * warp;  // .. and the first of them
     //@end
 
     for (int start = 0; start < Nk; start += Bc) {
@@ -81,7 +81,8 @@ extern "C" __global__ void split_queries(
         //@     for (int c = 0; c < d / 8; ++c)
         //@         for (int e = 0; e < 4; ++e)
         //@             atomicAdd(&Os[16 * i + lane / 4 + e / 2 * 8]
-        //@                          [8 * c + lane % 4 * 2 + e % 2], part[c][e]);
+        //@                          [8 * c + lane % 4 * 2 + e % 2],
+        //@                       part[c][e]);
         //@ }
         //@end
         __syncthreads();  // all are done with K and V: refill them

@@ -129,13 +129,16 @@ __device__ __forceinline__ void attend(
         for (int h = 0; h < 2; ++h) {
             l[i][h] += __shfl_xor_sync(0xffffffffu, l[i][h], 1);
             l[i][h] += __shfl_xor_sync(0xffffffffu, l[i][h], 2);
+            const float total = l[i][h];
             const int row = first + mine + 16 * i + lane / 4 + 8 * h;
             if (row >= Nq) continue;
 #pragma unroll
             for (int c = 0; c < d / 8; ++c) {
-                const unsigned pair = ptx::pack2(
-                    o[i][c][2 * h] / l[i][h], o[i][c][2 * h + 1] / l[i][h], __half());
-                *reinterpret_cast<unsigned*>(O + row * d + 8 * c + lane % 4 * 2) = pair;
+                const float* const x = o[i][c] + 2 * h;
+                const unsigned pair =
+                    ptx::pack2(x[0] / total, x[1] / total, __half());
+                __half* const at = O + row * d + 8 * c + lane % 4 * 2;
+                *reinterpret_cast<unsigned*>(at) = pair;
             }
         }
 }

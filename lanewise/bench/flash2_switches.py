@@ -1,4 +1,4 @@
-"""FlashAttention-2's ideas, one a switch (kernels/ch22_split_*.cu), beside PyTorch's FlashAttention-2; results/<gpu>.json, two tables.
+"""FlashAttention-2's ideas, one a switch (kernels/flash2_by_*.cuh), beside PyTorch's FlashAttention-2; results/<gpu>.json, two tables.
 
 flash2_switches: N = 4096, fp16, random, 16,384 tokens, heads · d = 2048, tiles of 128 x 64. The ideas one after the other (`cumulative`), each
 alone on top of none (`alone`), each left out of all (`without`); turns taken with PyTorch (A B B A), the median of the ratios with its 95 % interval.
@@ -56,12 +56,11 @@ def kernel(d: int, causal: bool, ideas: frozenset[str]) -> Any:
     from lanewise.cp import real_cupy
 
     cp = real_cupy()
-    entry, key = ("by_queries", "ch22_split_queries") if "split queries" in ideas else ("by_keys", "ch22_split_keys")
+    entry = "by_queries" if "split queries" in ideas else "by_keys"
     bits = sum(BIT[idea] for idea in ideas if idea in BIT)
     name = f"{entry}<{d}, {'true' if causal else 'false'}, {bits}, {ROWS}, {KEYS}>"
     folder = find_course().root / "kernels"
-    source = (folder / f"{key}.cu").read_text(encoding="utf-8")
-    found = cp.RawModule(code=source, options=(f"-I{folder}", "--std=c++17"), name_expressions=(name,)).get_function(name)
+    found = cp.RawModule(code=f"#include <flash2_{entry}.cuh>\n", options=(f"-I{folder}", "--std=c++17"), name_expressions=(name,)).get_function(name)
     found.max_dynamic_shared_size_bytes = shared_bytes(d, ideas)
     return found
 
