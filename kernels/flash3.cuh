@@ -23,11 +23,10 @@
 #include <softmax_rows.cuh>
 #include <wgmma_tiles.cuh>
 
-template <typename T, int d, int Bc, int consumers, int stages, bool causal, bool pingpong = true, bool overlap = true, bool longest_first = true>
-__global__ void __launch_bounds__(128 * (consumers + 1), 1)
-flash3(const __grid_constant__ ptx::TensorMap Qm, const __grid_constant__ ptx::TensorMap Km,
-       const __grid_constant__ ptx::TensorMap Vm, const __grid_constant__ ptx::TensorMap Om, float* __restrict__ LSE,
-       int* __restrict__ ticket, int Nq, int Nk, int heads, int group, int section, float scale) {
+template <typename T, int d, int Bc, int consumers, int stages, bool causal, bool pingpong, bool overlap, bool longest_first>
+__device__ __forceinline__ void flash3_block(const ptx::TensorMap& Qm, const ptx::TensorMap& Km, const ptx::TensorMap& Vm, const ptx::TensorMap& Om,
+                                             float* __restrict__ LSE, int* __restrict__ ticket, int Nq, int Nk, int heads, int group, int section,
+                                             float scale) {
     constexpr int rows = 64 * consumers, panels = d / 64;
     constexpr unsigned q_bytes = 64 * d * 2, kv_bytes = Bc * d * 2;
     constexpr bool apart = 2 * consumers * q_bytes + 2 * stages * kv_bytes <= 230000;   // O has a place of its own, or takes Q's
@@ -249,4 +248,12 @@ flash3(const __grid_constant__ ptx::TensorMap Qm, const __grid_constant__ ptx::T
         if (!apart && work.tiles > 0) ptx::mbarrier_arrive(q_empty + 8 * w);
     }
     if (threadIdx.x % 128 == 0) ptx::bulk_wait<0>();
+}
+
+template <typename T, int d, int Bc, int consumers, int stages, bool causal, bool pingpong = true, bool overlap = true, bool longest_first = true>
+__global__ void __launch_bounds__(128 * (consumers + 1), 1)
+flash3(const __grid_constant__ ptx::TensorMap Qm, const __grid_constant__ ptx::TensorMap Km,
+       const __grid_constant__ ptx::TensorMap Vm, const __grid_constant__ ptx::TensorMap Om, float* __restrict__ LSE,
+       int* __restrict__ ticket, int Nq, int Nk, int heads, int group, int section, float scale) {
+    flash3_block<T, d, Bc, consumers, stages, causal, pingpong, overlap, longest_first>(Qm, Km, Vm, Om, LSE, ticket, Nq, Nk, heads, group, section, scale);
 }
