@@ -80,7 +80,7 @@ def counters_run(machine: dict, out: Path, keep: bool) -> tuple[dict, list[str]]
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make gpu", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="values of the kernels whose name contains this; no counters")
+    parser.add_argument("--only", default="", help="values of the kernels whose name this regular expression finds; no counters")
     parser.add_argument("--no-counters", action="store_true", help="leave Nsight Compute out")
     parser.add_argument("--no-values", action="store_true", help="counters only")
     parser.add_argument("--keep", action="store_true", help="keep the readings in tests/gpu/data, where the tests compare against them")
@@ -97,9 +97,9 @@ def main() -> int:
     if not options.no_values:
         from all_cases import CASES
 
-        chosen = [case for case in CASES if options.only in case.name]
+        chosen = [case for case in CASES if re.search(options.only, case.name)]
         if not chosen:
-            print(f"No kernel's name contains {options.only!r}.")
+            print(f"{options.only!r} is found in no kernel's name.")
             return 1
         summary["values"], lines = values_run(chosen)
         wrong += lines
