@@ -27,5 +27,7 @@ example = Example(
         Case("63 keys", data(63), launch),
         Case("150 keys", data(150), launch),
     ),
-    budget=Budget("64 keys", "8 chunks of each key, asked for by half a block at a time, and q", global_load_requests=16 + 2, global_bytes=64 * 128 + 256 + 256),
+    budget=Budget(
+        "64 keys", "8 chunks of each key, asked for by half a block at a time, and q", global_load_requests=16 + 2, global_bytes=64 * 128 + 256 + 256
+    ),
 )

@@ -25,7 +25,9 @@ exercise = Exercise(
         Case("seven tiles, ragged", data(200), launch),
         Case("ten tiles", data(320), launch, visible=False),
     ),
-    budget=Budget("seven tiles, ragged", "each tile is asked for once, and after the first __syncthreads() nobody waits for the whole block", tma_requests=7, barriers=1),
+    budget=Budget(
+        "seven tiles, ragged", "each tile is asked for once, and after the first __syncthreads() nobody waits for the whole block", tma_requests=7, barriers=1
+    ),
     variation=lambda rng: [
         Case(f"{n} rows", data(n, hard_rows(rng)), launch, atol=2e-2)  # elements up to 300, their products cancel
         for n in [n for (n,) in lengths(rng, 32)] + [96 + int(rng.integers(2, 120))]

@@ -47,8 +47,8 @@ exercise = Exercise(
         Case(f"{n} queries, {min(m, 64)} keys", data(n, min(m, 64), lambda V: np.sort(V, axis=-1)), launch) for n, m in lengths(rng, 64, 64)
     ],
     hints=(
-        "D's registers 8 j .. 8 j + 7 are columns 16 j .. 16 j + 15, in pairs: row lane / 4, row lane / 4 + 8, then both 8 columns on. That is the order of A's "
-        "registers. V has keys for rows: a step of 16 keys is 16 rows of 128 bytes, and its two panels lie `panel` bytes apart.",
+        "D's registers 8 j .. 8 j + 7 are columns 16 j .. 16 j + 15, in pairs: row lane / 4, row lane / 4 + 8, then both 8 columns on. That is the order of "
+        "A's registers. V has keys for rows: a step of 16 keys is 16 rows of 128 bytes, and its two panels lie `panel` bytes apart.",
         "`p[step][i] = pack2(s[8 * step + 2 * i], s[8 * step + 2 * i + 1], __half())` and `wgmma_tile(v + step * 16 * 128, panel, 8 * 128)`.",
     ),
 )

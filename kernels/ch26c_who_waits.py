@@ -40,8 +40,9 @@ exercise = Exercise(
         for n, m in lengths(rng, 64, 64)
     ],
     hints=(
-        "Three things are missing: shared memory written by threads becomes visible to wgmma, registers may be written by wgmma, and the sums are there. Each has "
-        "its instruction.",
-        "`ptx::fence_proxy_async()` by every thread before the barrier, `ptx::wgmma_fence()` before the first wgmma of a tile, `ptx::wgmma_wait<0>()` before s is read.",
+        "Three things are missing: shared memory written by threads becomes visible to wgmma, registers may be written by wgmma, and the sums are there. Each "
+        "has its instruction.",
+        "`ptx::fence_proxy_async()` by every thread before the barrier, `ptx::wgmma_fence()` before the first wgmma of a tile, "
+        "`ptx::wgmma_wait<0>()` before s is read.",
     ),
 )

@@ -14,7 +14,12 @@ WRONG = [
     Wrong("always parity 0", [(WAIT, WAIT.replace("n / stages & 1", "0"))], kind="deadlock", says="phase 2 of the mbarrier bars[0]"),
     Wrong("doesn't wait for the bytes", [(WAIT, "")], kind="async-copy", says="ring"),
     Wrong("never says that it has read", [(ARRIVE, "")], kind="deadlock", says="phase 0 of the mbarrier bars[3]"),
-    Wrong("one reader says it for all", [(ARRIVE, ARRIVE.replace("ptx", "if (t == 0) ptx")), (EMPTY, EMPTY.replace("64", "1"))], kind="race", says="nothing orders the copy behind that"),
+    Wrong(
+        "one reader says it for all",
+        [(ARRIVE, ARRIVE.replace("ptx", "if (t == 0) ptx")), (EMPTY, EMPTY.replace("64", "1"))],
+        kind="race",
+        says="nothing orders the copy behind that",
+    ),
     Wrong("one arrival frees the stage", [(EMPTY, EMPTY.replace("64", "1"))], kind="deadlock", says="mbarrier bars[3]"),
     Wrong("waits for the other warps' readers too", [(EMPTY, EMPTY.replace("64", "128"))], kind="deadlock", says="64 arrivals of 128 have come"),
     Wrong("all threads fill", [(FULL, FULL.replace("1);", "64);"))], kind="deadlock", says="1 arrival of 64 has come"),
@@ -22,5 +27,10 @@ WRONG = [
     Wrong("the wrong stage", [(ARRIVE, ARRIVE.replace("8 * s", "8 * ((s + 1) % stages)"))], kind="deadlock", says="63 arrivals of 64 have come"),
     Wrong("no bytes announced", [(EXPECT, "ptx::mbarrier_arrive(full + 8 * s);")], kind="async-copy", says="before it has seen the copy"),
     Wrong("all bytes at once", [(EXPECT, EXPECT.replace("bytes", "stages * bytes"))], kind="deadlock", says="announced 12288 bytes, 4096 arrived"),
-    Wrong("no barrier before the others wait", [("    __syncthreads();  // the barriers are there for all\n", "")], kind="mbarrier", says="Put __syncthreads() behind the initialisation"),
+    Wrong(
+        "no barrier before the others wait",
+        [("    __syncthreads();  // the barriers are there for all\n", "")],
+        kind="mbarrier",
+        says="Put __syncthreads() behind the initialisation",
+    ),
 ]

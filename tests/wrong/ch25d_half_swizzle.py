@@ -12,8 +12,14 @@ WRONG = [
             ("        const uint4 x = *(const uint4*)(tile + place);\n        const __half* k = (const __half*)&x;\n", ""),
             ("s += __half2float(k[i]) * qs[8 * c + i];", "s += __half2float(((const volatile __half*)(tile + place))[i]) * qs[8 * c + i];"),
         ],
-        kind="over-budget", says="shared_load_wavefronts",
+        kind="over-budget",
+        says="shared_load_wavefronts",
     ),
     Wrong("doesn't wait", [("    ptx::mbarrier_wait_parity(bar, 0);  // tile is filled\n", "")], kind="async-copy", says="tile"),
-    Wrong("no barrier before the others wait", [("    __syncthreads();                    // qs is filled, the barrier is there\n", "")], kind="mbarrier", says="Put __syncthreads() behind the initialisation"),
+    Wrong(
+        "no barrier before the others wait",
+        [("    __syncthreads();                    // qs is filled, the barrier is there\n", "")],
+        kind="mbarrier",
+        says="Put __syncthreads() behind the initialisation",
+    ),
 ]

@@ -12,7 +12,12 @@ WRONG = [
     Wrong("one panel", [(AT, "const unsigned at = step * 32;")], kind="misaligned", says="128 bytes behind a multiple of 1024"),
     Wrong("the first panel twice", [(AT, "const unsigned at = step % 4 * 32;")], kind="wrong-values"),
     Wrong("steps of 16 bytes", [(AT, AT.replace("* 32", "* 16"))], kind="wrong-values"),
-    Wrong("doesn't wait for the tiles", [("    ptx::mbarrier_wait_parity(bar, 0);  // Qs and Ks are filled\n", "")], kind="async-copy", says="before it has seen the copy"),
+    Wrong(
+        "doesn't wait for the tiles",
+        [("    ptx::mbarrier_wait_parity(bar, 0);  // Qs and Ks are filled\n", "")],
+        kind="async-copy",
+        says="before it has seen the copy",
+    ),
     Wrong("no barrier before the others wait", [("    __syncthreads();                    // the barrier is there for all\n", "")], kind="mbarrier"),
     Wrong("no fence", [("    ptx::wgmma_fence();\n", "")], kind="async-copy", says="no wgmma.fence has come yet"),
     Wrong("no commit", [("    ptx::wgmma_commit();\n", "")], kind="async-copy", says="It was never committed"),

@@ -20,13 +20,24 @@ WRONG = [
     Wrong(
         "V as if its keys were contiguous",
         [("ptx::Wgmma<128, __half>::registers(o, p[step], b, step > 0);", "ptx::Wgmma<128, __half>::registers<0>(o, p[step], b, step > 0);")],
-        kind="out-of-bounds", says="the matrix B of the wgmma",
+        kind="out-of-bounds",
+        says="the matrix B of the wgmma",
     ),
     Wrong("each step starts anew", [("registers(o, p[step], b, step > 0);", "registers(o, p[step], b, 0);")], kind="wrong-values"),
-    Wrong("no fence after p is written", [(FENCE, FENCE.replace("    ptx::wgmma_fence();\n", ""))], kind="async-copy", says="its registers were written since the last wgmma.fence"),
+    Wrong(
+        "no fence after p is written",
+        [(FENCE, FENCE.replace("    ptx::wgmma_fence();\n", ""))],
+        kind="async-copy",
+        says="its registers were written since the last wgmma.fence",
+    ),
     Wrong("no wait", [(WAIT, "    ptx::keep(o);\n")], kind="async-copy", says="Put wgmma.wait_group before the use"),
     Wrong("no commit", [(COMMIT, WAIT)], kind="async-copy", says="It was never committed"),
-    Wrong("doesn't wait for the tiles", [("    ptx::mbarrier_wait_parity(bar, 0);  // all tiles are filled\n", "")], kind="async-copy", says="before it has seen the copy"),
+    Wrong(
+        "doesn't wait for the tiles",
+        [("    ptx::mbarrier_wait_parity(bar, 0);  // all tiles are filled\n", "")],
+        kind="async-copy",
+        says="before it has seen the copy",
+    ),
     Wrong("no barrier before the others wait", [("    __syncthreads();                    // the barrier is there for all\n", "")], kind="mbarrier"),
     Wrong("natural powers", [("s[i] = ptx::exp2_approx(s[i]);", "s[i] = expf(s[i]);")], kind="wrong-values"),
 ]

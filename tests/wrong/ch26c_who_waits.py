@@ -5,6 +5,7 @@ SCALED = "    __syncthreads();  // Qs is scaled\n"
 FENCE = "        ptx::wgmma_fence();\n"
 WAIT = "        ptx::wgmma_wait<0>();\n"
 COMMIT = "        ptx::wgmma_commit();\n"
+REFILL = "        if (t == 0 && n + stages < tiles) load(n + stages);\n"
 
 WRONG = [
     Wrong("no proxy fence", [(PROXY, "")], kind="async-copy", says="missing fence.proxy.async"),
@@ -17,9 +18,26 @@ WRONG = [
     Wrong("no wait", [(WAIT, "")], kind="async-copy", says="Put wgmma.wait_group before the use"),
     Wrong("no commit", [(COMMIT, "")], kind="async-copy", says="It was never committed"),
     Wrong("waits before it commits", [(COMMIT, ""), (WAIT, WAIT + COMMIT)], kind="async-copy", says="is not finished"),
-    Wrong("refills before the sums are there", [("        // The warpgroup multiplies as one: its stage has been read. Refill it.\n        if (t == 0 && n + stages < tiles) load(n + stages);\n", ""), (COMMIT, COMMIT + "        if (t == 0 && n + stages < tiles) load(n + stages);\n")], kind="async-copy"),
+    Wrong(
+        "refills before the sums are there",
+        [
+            (REFILL, ""),
+            (COMMIT, COMMIT + REFILL),
+        ],
+        kind="async-copy",
+    ),
     Wrong("no barrier before the others wait", [("    __syncthreads();                    // the barriers are there for all\n", "")], kind="mbarrier"),
-    Wrong("doesn't wait for K", [("        ptx::mbarrier_wait_parity(full + n % stages * 8, n / stages & 1);\n", "")], kind="async-copy", says="before it has seen the copy"),
+    Wrong(
+        "doesn't wait for K",
+        [("        ptx::mbarrier_wait_parity(full + n % stages * 8, n / stages & 1);\n", "")],
+        kind="async-copy",
+        says="before it has seen the copy",
+    ),
     Wrong("parity of the step", [("n % stages * 8, n / stages & 1);", "n % stages * 8, n & 1);")], kind="deadlock", says="phase 1 of the mbarrier bars[2]"),
-    Wrong("the wrong stage", [("const unsigned b = k + n % stages * bytes;", "const unsigned b = k + (n + 1) % stages * bytes;")], kind="uninitialised-read", says="reads Ks[8192]"),
+    Wrong(
+        "the wrong stage",
+        [("const unsigned b = k + n % stages * bytes;", "const unsigned b = k + (n + 1) % stages * bytes;")],
+        kind="uninitialised-read",
+        says="reads Ks[8192]",
+    ),
 ]
