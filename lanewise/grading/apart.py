@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from typing import Any
 
 from lanewise import simt
 from lanewise.grading.confine import bubblewrap
+from lanewise.simt import nvrtc
 from lanewise.simt.nvrtc import Compiled
 
 COMPILE_BYTES = 4 << 30  # of address space beyond what is mapped when the compiler starts
@@ -46,10 +48,32 @@ def compile_apart(text: str, arch: str, options: tuple[str, ...], cpu_seconds: i
     """`simt.compile` in a forked child with limits. Raises its CompileError or Unsupported, or CompilerStopped."""
     if not can_fork():
         return simt.compile(text, arch=arch, options=options)
+    return _module(_apart(lambda: _said(lambda: simt.compile(text, arch=arch, options=options)), cpu_seconds), text, arch, options)
+
+
+def assembler_complaint(text: str, arch: str, options: tuple[str, ...], cpu_seconds: int) -> str:
+    """What ptxas says against a text, "" if it takes it. Inline assembly is read by nobody before: the front end of the compiler passes it on as it stands.
+
+    For a text that the simulator broke on, which asks whose fault that is. Raises CompilerStopped.
+    """
+
+    def work() -> dict[str, Any]:
+        try:
+            nvrtc.cubin(text, arch, options)
+        except simt.CompileError as error:
+            return {"complaint": next((line for line in error.log.splitlines() if "error" in line), str(error))}
+        return {"complaint": ""}
+
+    said = _apart(work, cpu_seconds) if can_fork() else work()
+    return re.sub(r"^ptxas application ptx input, line \d+; (error\s*: )?", "", str(said["complaint"]))
+
+
+def _apart(work: Callable[[], dict[str, Any]], cpu_seconds: int) -> dict[str, Any]:
+    """What `work` answers in a forked child with limits. Raises CompilerStopped."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        _be_the_child(reading, writing, text, arch, options, cpu_seconds)
+        _be_the_child(reading, writing, work, cpu_seconds)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         answer = pipe.read(MOST_PTX + 1)
@@ -60,7 +84,8 @@ def compile_apart(text: str, arch: str, options: tuple[str, ...], cpu_seconds: i
         raise CompilerStopped(f"its result has more than {MOST_PTX >> 20} MB")
     if status != 0:
         raise CompilerStopped(f"after {cpu_seconds} seconds of processor time" if status == -_number("SIGXCPU") else _how(status))
-    return _module(json.loads(answer), text, arch, options)
+    said: dict[str, Any] = json.loads(answer)
+    return said
 
 
 def _module(said: dict[str, Any], text: str, arch: str, options: tuple[str, ...]) -> simt.Module:
@@ -75,8 +100,8 @@ def _module(said: dict[str, Any], text: str, arch: str, options: tuple[str, ...]
     return simt.Module(text, Compiled(said["ptx"], said["log"], said["names"], said["approximate"]), arch, options)
 
 
-def _be_the_child(reading: int, writing: int, text: str, arch: str, options: tuple[str, ...], cpu_seconds: int) -> None:
-    """Compile, write one JSON document and leave; never returns."""
+def _be_the_child(reading: int, writing: int, work: Callable[[], dict[str, Any]], cpu_seconds: int) -> None:
+    """Do the work, write one JSON document and leave; never returns."""
     status = 1
     try:
         os.close(reading)
@@ -85,7 +110,7 @@ def _be_the_child(reading: int, writing: int, text: str, arch: str, options: tup
             os.dup2(nothing, stream)
         limit(cpu_seconds)
         _leave_the_network()
-        answer = json.dumps(_said(lambda: simt.compile(text, arch=arch, options=options))).encode()
+        answer = json.dumps(work()).encode()
         with os.fdopen(writing, "wb") as pipe:
             pipe.write(answer)
         status = 0

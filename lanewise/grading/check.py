@@ -91,10 +91,7 @@ def check(
     def seed_of(case: Case) -> int:
         return seed if hidden is None or case.visible else hidden
 
-    try:
-        outcomes = list(_run_cases(exercise, launcher, seed_of, schedules))
-    except simt.Unsupported as error:  # met on the way, in a part that is read only when it runs
-        return _verdict(exercise, text, [], Failure("unsupported", str(error), named_line(str(error))))
+    outcomes = list(_run_cases(exercise, launcher, seed_of, schedules))
     failures = [outcome.failure for outcome in outcomes if outcome.failure is not None]
     # What is wrong comes before what is dear, in whichever case.
     failure = next((failure for failure in failures if failure.kind != "over-budget"), next(iter(failures), None))
@@ -105,6 +102,11 @@ def check(
             failure = Failure(on_gpu.kind, on_gpu.message)
             outcomes[on_gpu.case].failure = failure
     return _verdict(exercise, text, outcomes, failure)
+
+
+def refused(exercise: Example, text: str, message: str) -> Verdict:
+    """The verdict on a text that no compiler takes, whatever happened on the way to knowing that."""
+    return _verdict(exercise, text, [], Failure("compile-error", message))
 
 
 def start(kernel: Any, case: Case, launch: Launch, args: list[Any], schedule: int = 0) -> Any:
@@ -135,7 +137,10 @@ def run_case(exercise: Example, case: Case, launcher: Launcher, seed: int = 0, s
     for schedule in schedules:
         data = case.data(seed)
         launch = case.launch_for(data)
-        report = launcher(case, launch, arguments(launch, data, outputs), schedule)
+        try:
+            report = launcher(case, launch, arguments(launch, data, outputs), schedule)
+        except simt.Unsupported as error:  # in a part that is read only when it runs: which case comes there is told of visible ones alone
+            return Outcome(case, Failure("unsupported", str(error), named_line(str(error))), first)
         first = first or report
         failure = _finding(report) or _modified(data, untouched, expected)
         if failure is None and (failure := _wrong(exercise, case, data, expected, launch)) is not None:
@@ -191,7 +196,8 @@ def _run_cases(exercise: Example, launcher: Launcher, seed_of: Callable[[Case], 
             yield Outcome(case, Failure("", "not run: the case before never ended"))
             continue
         outcome = run_case(exercise, case, launcher, seed_of(case), schedules)
-        hopeless = outcome.failure is not None and not HOPELESS.isdisjoint((outcome.failure.kind, *(finding.kind for finding in outcome.report.findings)))
+        found = [finding.kind for finding in outcome.report.findings] if outcome.report is not None else []
+        hopeless = outcome.failure is not None and not HOPELESS.isdisjoint((outcome.failure.kind, *found))
         yield outcome
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from lanewise.grading.verdict import show_number
 
 SCHEMA = "lanewise/student-report/v1"
-ABOUT_THE_TEXT = ("compile-error", "compile-limit", "kernel-not-found", "unsupported")  # said before any case ran
+ABOUT_THE_TEXT = ("compile-error", "compile-limit", "kernel-not-found", "unsupported")  # said before any case ran; unsupported also on the way
 NOT_YOURS = "Grading was interrupted, through no fault of yours: your teacher sees it and grades again."
 HIDDEN = (
     "A hidden case fails ({kind}). Try inputs of your own: length 1, one less and one more than a tile, more than one tile, unequal sides; "
@@ -59,9 +59,9 @@ def _student_verdict(verdict: dict[str, Any]) -> dict[str, Any]:
 
 def _is_about_hidden(verdict: dict[str, Any]) -> bool:
     """Whether the verdict speaks of a hidden case, or of no case that is known. The line stays out then, too: a kernel could tell its input by it."""
-    if verdict["kind"] is None or verdict["kind"] == "infrastructure" or verdict["kind"] in ABOUT_THE_TEXT:
-        return False
     told = re.match(r"Case (\d+) \(", verdict["message"])
+    if verdict["kind"] in (None, "infrastructure") or (verdict["kind"] in ABOUT_THE_TEXT and not told):
+        return False
     number = int(told[1]) if told else 0
     return not (1 <= number <= len(verdict["cases"]) and verdict["cases"][number - 1]["visible"])
 

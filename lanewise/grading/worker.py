@@ -5,6 +5,7 @@ The secret seed is a second line of the input. It is asked for ("run") when the 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -41,8 +42,9 @@ def main() -> None:
     say(stage="load", exercise={"max_score": exercise.points, "cases": cases})
     if request["describe"]:
         return
-    from lanewise.grading.apart import CompilerStopped, compile_apart, lift, limit
-    from lanewise.grading.check import check
+    from lanewise.grading.apart import CompilerStopped, assembler_complaint, compile_apart, lift, limit
+    from lanewise.grading.check import check, refused
+    from lanewise.grading.gpu import GpuTrouble
 
     def compile(text: str, arch: str, options: tuple[str, ...]) -> Any:
         say(stage="compile")
@@ -70,5 +72,14 @@ def main() -> None:
     except MemoryError:
         lift()
         say(**{"stopped": "out of memory"} if stage == "compile" else {"broke": "MemoryError"})
-    except Exception as error:  # a fault of ours or of the machine, never the learner's
-        say(broke=f"{type(error).__name__}: {error}", lost=getattr(error, "lost", ""))
+    except GpuTrouble as error:
+        say(broke=str(error), lost=error.lost)
+    except Exception as error:  # a fault of ours or of the machine; of the learner where it is assembly that ptxas refuses, too
+        complaint = ""
+        if "asm" in request["text"]:
+            with contextlib.suppress(CompilerStopped):
+                complaint = assembler_complaint(request["text"], exercise.arch, exercise.options, request["cpu"])
+        if complaint:
+            say(verdict=asdict(refused(exercise, request["text"], f"The inline assembly is no PTX: {complaint}.")))
+        else:
+            say(broke=f"{type(error).__name__}: {error}")

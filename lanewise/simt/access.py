@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .group import Group
-from .values import Split, i64, ndarray, u8, u16, u32, u64
+from .values import MASK, Split, i64, ndarray, u8, u16, u32, u64
 
 RAW = {1: u8, 2: u16, 4: u32, 8: u64}
 SHIFT = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4}
@@ -45,7 +45,7 @@ def aligned(address, total: int) -> bool:
 def lanes_of(g, address):
     """Full addresses of all lanes as a 1-D int64 array."""
     if address.__class__ is int:
-        return np.full(g.shape, address, i64).ravel()
+        return np.full(g.shape, address & MASK[64], u64).view(i64).ravel()
     full = address.full() if address.__class__ is Split else address
     return np.broadcast_to(full.view(i64) if full.dtype == u64 else full.astype(i64), g.shape).ravel()
 

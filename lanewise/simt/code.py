@@ -71,6 +71,11 @@ class Code:
         return self.graph.blocks
 
     @cached_property
+    def unset(self) -> frozenset[int]:
+        """Slots of registers that may be read before they are written (assembly can do that): they begin as 0, where a GPU has anything."""
+        return frozenset(self.graph.blocks[0].live_in_slots)
+
+    @cached_property
     def products_registers(self) -> wgmma_registers.Registers | None:
         """Where registers of unfinished wgmmas may be used; None where there is no wgmma."""
         return wgmma_registers.analyse(self.graph)
@@ -124,7 +129,7 @@ class Code:
                 got = operand.value & 0xFFFFFFFF
             else:
                 slot = self.graph.slots[operand.name]
-                got = lambda g: g.regs[slot]  # noqa: E731
+                got = lambda g: 0 if g.regs[slot] is None else g.regs[slot]  # noqa: E731
             self.masks[pc] = got
         return got
 

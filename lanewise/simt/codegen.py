@@ -63,6 +63,8 @@ class Emitter:
         if slot not in self.loaded:
             self.loaded.add(slot)
             self.lines.append(f"r{slot}=R[{slot}]")
+            if slot in self.code.unset:
+                self.lines.append(f"if r{slot} is None: r{slot}={self.zero(self.code.slot_types[slot])}")
         return f"r{slot}"
 
     def constant(self, value: Any) -> str:
@@ -246,7 +248,10 @@ class Emitter:
                 from .instructions.wgmma import emit_use
 
                 emit_use(self, instruction, unfinished.used[self.index])
-            ended = bool(emit(self, instruction))
+            try:
+                ended = bool(emit(self, instruction))
+            except (LookupError, ValueError, TypeError, AttributeError, AssertionError) as error:  # assembly that no compiler has read before us
+                raise self.unsupported("an operand or a modifier of it is none that it takes") from error
             if marked and not ended:
                 taint.after(self, instruction)
         tail: list[str] = []

@@ -357,6 +357,8 @@ def emit_copysign(e: Emitter, i: Instruction) -> None:
 
 
 def emit_testp(e: Emitter, i: Instruction) -> None:
+    if i.modifiers[0] not in ("finite", "infinite", "number", "notanumber", "normal", "subnormal"):
+        raise e.unsupported()
     e.define(i.operands[0], "pred", f"TESTP({i.modifiers[0]!r},{e.use(i.operands[1], i.modifiers[-1])})")
 
 
