@@ -250,7 +250,7 @@ def mbarrier_deadlock(
         text += f"They have not seen {unseen} phases that are complete: the others went ahead. Let those wait, by a second mbarrier at which the readers "
         text += "arrive, before they begin the next phase."
     elif unseen > 0:
-        text += f"Phase {phase - 1} is complete, and these threads have not waited for it: the parity is wrong. Wait for parity 0 first, then 1, 0, 1 …."
+        text += f"Phase {phase - 1} is complete, and these threads have not waited for it: the parity is wrong. Wait for parity 0 first, then 1, then 0 again."
     elif came == 0:
         text += f"No arrival of {expected} has come in this phase. Let the threads that use the data, or bring it, arrive at it once a phase."
     else:

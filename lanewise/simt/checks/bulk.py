@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import explain_async
+from .. import explain, explain_async
 from ..memory import Allocation, Where
 from ..values import ndarray
 
@@ -17,15 +17,53 @@ if TYPE_CHECKING:
 def shared_place(g: Group, iid: int, offset: int, size: int, unit: int, access: str) -> bool:
     """Whether a run of shared memory is in bounds and aligned; a finding if not."""
     m = g.batch.machine
+    if offset % unit or size % 16:
+        bulk_misaligned(g, iid, m.faults.shared_at(iid, offset)[0], offset if offset % unit else 0, size, access, unit)
+        excuse(g, iid, offset, size)
+        return False
     low, high = m.shared_extent(iid, offset)
     if not low <= offset <= offset + size <= high:
         if m.knows_shared(iid) or not m.inside_shared(np.array([offset]), size).all():
-            m.faults.shared_out_of_bounds(g, iid, np.array([0]), np.array([offset]), access, size)
+            _outside(g, iid, offset, size, access)
             return False
-    if offset % unit or size % 16:
-        bulk_misaligned(g, iid, m.faults.shared_at(iid, offset)[0], offset if offset % unit else 0, size, access, unit)
-        return False
     return True
+
+
+def _outside(g: Group, iid: int, offset: int, size: int, access: str) -> None:
+    """A copy that doesn't fit its shared array. What of it would lie there counts as set: the next reads aren't to blame."""
+    m = g.batch.machine
+    thread, block = m.faults.lane(g, 0)
+    name, index, elements, element, dims = m.faults.shared_at(iid, offset)
+    step = f"The copy moves {size} bytes from there: make {name} as large as that, or the copy smaller."
+    m.faults.add(
+        explain.out_of_bounds(
+            array=name, index=index, size=elements, access=access, thread=thread, block=block, line=m.faults.line(iid), space="shared", dims=dims,
+            elements=max(size // element, 1), next_step=step,
+        )
+    )  # fmt: skip
+    excuse(g, iid, offset, size)
+
+
+def excuse(g: Group, iid: int, offset: int, size: int) -> None:
+    """Count the words of a copy that was refused as set."""
+    m = g.batch.machine
+    if m.check:
+        low, high = m.shared_extent(iid, offset)
+        grain = m.program.grains["shared"]
+        g.batch.shared_check.known[max(offset, low) // grain : min(offset + size, high) // grain] = True
+
+
+def global_outside(g: Group, iid: int, a: Allocation, address: int, size: int, access: str) -> None:
+    """A run that reaches beyond its array."""
+    m = g.batch.machine
+    thread, block = m.faults.lane(g, 0)
+    step = "Copy only the bytes that are there, or use a tensor map: what lies outside of its array is filled up, or left out."
+    m.faults.add(
+        explain.out_of_bounds(
+            array=a.name, index=(address - a.base) // a.element, size=len(a.data) // a.element, access=access, thread=thread, block=block,
+            line=m.faults.line(iid), shape=a.shape, elements=max(size // a.element, 1), next_step=step,
+        )
+    )  # fmt: skip
 
 
 def bulk_misaligned(g: Group, iid: int, array: str, offset: int, size: int, access: str, unit: int = 16) -> None:

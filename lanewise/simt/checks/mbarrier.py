@@ -149,13 +149,15 @@ def deadlock(batch: Batch) -> bool:
 
 
 def _rank(batch: Batch, g: Group) -> int:
-    """The waiting group that tells most comes first: its bytes are wrong, its phases are, it waits for others."""
+    """The waiting group that tells most comes first: its bytes are wrong, its phases are, some arrivals are missing, all are."""
     b = batch.mbarriers.at.get(g.held.offset) if batch.mbarriers is not None else None
     if b is None:
         return 0
     if b.tx[g.held.column]:
         return 1
-    return 2 if _unseen(batch, g, b) else 3
+    if _unseen(batch, g, b):
+        return 2
+    return 3 if b.pending[g.held.column] < b.expected[g.held.column] else 4
 
 
 def _unseen(batch: Batch, g: Group, b: Barrier) -> int:

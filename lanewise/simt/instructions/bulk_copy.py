@@ -174,7 +174,7 @@ def _global_run(lane: Lane, k: int, iid: int, address: int, size: int, access: s
         check.bulk_misaligned(g, iid, a.name, address - a.base, size, access)
         return None
     if address < a.base or address + size > a.end:
-        m.faults.out_of_bounds(g, iid, a, np.array([0]), at, access, size)
+        check.global_outside(g, iid, a, address, size, access)
         return None
     return a, address - a.base
 
