@@ -18,6 +18,7 @@ def _local_index(g, iid: int, address, total: int, access: str):
     lo, hi = address_bounds(address)
     if lo < low or hi + total > high:
         address = m.faults.local_out_of_bounds(g, iid, address, low, high, access, total)
+        g.batch.local.reserve(total)  # where such an access lands, in a kernel that has no local memory
     if not aligned(address, min(total, 16)):
         m.faults.local_misaligned(g, iid, address, access, total)
     if g.cols is None:

@@ -26,7 +26,7 @@ class SharedPattern:
             self.low = self.high = offsets
             self.aligned = not offsets & (total - 1)
             self.duplicates = len(rows) > 1
-            self._table: ndarray | None = by_lane(np.full(len(rows), offsets, i64), rows >> 5, rows & 31)
+            self._table: ndarray | None = by_lane(np.full(len(rows), min(offsets, 1 << 62), i64), rows >> 5, rows & 31)
         else:
             self.low, self.high = int(offsets.min()), int(offsets.max())
             self.aligned = not (int(np.bitwise_or.reduce(offsets)) & (total - 1))

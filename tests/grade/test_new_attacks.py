@@ -39,7 +39,17 @@ def test_1_a_register_that_nobody_wrote_breaks_nothing(text):
     assert verdict(with_assembly(f"{REGISTERS}{text} }}")).kind is None
 
 
-@pytest.mark.parametrize("body", ["((float*)0)[-2] = 1;", "y[0] = *(volatile float*)0xfffffffffffffff8ull;", "atomicAdd((float*)0xfffffffffffffff8ull, 1.0f);"])
+BELOW = [
+    "((float*)0)[-2] = 1;",
+    "y[0] = *(volatile float*)0xfffffffffffffff8ull;",
+    "atomicAdd((float*)0xfffffffffffffff8ull, 1.0f);",
+    'asm volatile("{ .reg .b32 l; mov.b32 l, 0; st.local.u32 [l+-8], 1; }");',
+    'asm volatile("{ .reg .b64 l; .reg .b32 u; mov.b64 l, 0; ld.shared.u32 u, [l+-8]; }");',
+    'asm volatile("{ .reg .b64 l; mov.b64 l, 0; cp.async.ca.shared.global [l+-8], [l+-8], 4; }");',
+]
+
+
+@pytest.mark.parametrize("body", BELOW)
 def test_1_an_address_below_all_memory_is_out_of_bounds(body):
     assert verdict(f"{HEAD}{body}\n}}\n").kind == "out-of-bounds"
 
