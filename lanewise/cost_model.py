@@ -52,11 +52,11 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What an SM's units do in a clock.
+    """What an SM's units do in a clock, as of an H200.
 
-    `tensor_flops`: dense 16-bit products by mma.sync. The data sheet's 989 TFLOP/s are 4,096 of wgmma; mma.sync reaches about 0.63 of that on Hopper.
-    `shared_wavefronts`, `powers`, `warp_instructions`: CUDA C++ Programming Guide, throughput of instructions for 9.0; a wavefront is 128 bytes.
-    `l2_bytes`: 5.9 TB/s (results/h200.json, cached_reads, 4 MiB) over 132 SMs at 1.98 GHz.
+    `tensor_flops`: dense 16-bit products by mma.sync. The data sheet's 989 TFLOP/s are 4,096, by wgmma; mma.sync reaches 63 % of that on Hopper
+    (Luo et al., 2024, arXiv 2402.13499). `shared_wavefronts` of 128 bytes, `powers`, `warp_instructions`: CUDA C++ Programming Guide, throughput of
+    instructions. `l2_bytes`: 5.9 TB/s (results/h200.json, cached_reads, 4 MiB) over 132 SMs at 1.98 GHz.
     """
 
     tensor_flops: float = 0.63 * 4096
@@ -65,6 +65,10 @@ class Rates:
     warp_instructions: float = 4
     l2_bytes: float = 22.6
     schedulers: int = 4
+
+
+# By compute capability. A100: 312 TFLOP/s (data sheet) over 108 SMs at 1.41 GHz; L2: 5,120 bytes a clock for all SMs (A100 whitepaper). Not measured here.
+RATES = {80: Rates(tensor_flops=2048, l2_bytes=47), 90: Rates()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,11 @@ class Estimate:
     def chained(self) -> bool:
         """Whether waiting decides, not a unit: too few warps to keep the busiest one busy."""
         return self.per_tile > self.clocks[self.busiest]
+
+
+def modelled() -> list[str]:
+    """The GPUs whose rates the model has."""
+    return [name for name, gpu in GPUS.items() if gpu.capability in RATES]
 
 
 def candidates(d: int, causal: bool = False, gpu: str = "H200") -> list[Tile]:
@@ -146,10 +155,11 @@ def used(tile: Tile, arch: str = "sm_90a") -> Resources:
     return resources(SOURCE, tile.name, arch, names=(tile.name,))
 
 
-def estimate(tile: Tile, Nq: int = 4096, Nk: int | None = None, heads: int = 16, gpu: str = "H200", rates: Rates = Rates()) -> Estimate:  # noqa: B008
-    """What a launch of `heads` heads should cost. Raises ValueError for an unknown GPU, or a tile of which no block fits an SM."""
-    if gpu not in GPUS:
-        raise ValueError(f"unknown GPU {gpu!r}: take one of {', '.join(GPUS)}")
+def estimate(tile: Tile, Nq: int = 4096, Nk: int | None = None, heads: int = 16, gpu: str = "H200") -> Estimate:
+    """What a launch of `heads` heads should cost. Raises ValueError for a GPU without RATES, or a tile of which no block fits an SM."""
+    if gpu not in modelled():
+        raise ValueError(f"The cost model has no rates for {gpu!r}: take one of {', '.join(modelled())}.")
+    rates = RATES[GPUS[gpu].capability]
     taken = used(tile, GPUS[gpu].arch)
     resident = occupancy(taken.registers, tile.shared_bytes, tile.threads, gpu)
     if not resident.blocks:

@@ -20,9 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.cost_model import SOURCE, Estimate, Tile, candidates, ranked
+from lanewise.cost_model import SOURCE, Estimate, Tile, candidates, modelled, ranked
 from lanewise.names import CourseError, find_course, write_atomically
-from lanewise.simt.gpus import GPUS
 
 ROUNDS = 7  # launches of each tile, in turns; the median counts
 
@@ -67,9 +66,8 @@ class Choice:
             second = f", {self.order[1].launch / best.launch:.2f} times fewer than {self.order[1].tile}" if len(self.order) > 1 else ""
             head = f"{best.tile}: {best.launch:,.0f} clocks by the cost model for {self.gpu}, nothing was measured{second}."
         spilled = f"{best.spilled} bytes spilled" if best.spilled else "nothing spilled"
-        holds = (
-            f"{best.resident.blocks} block{'s' if best.resident.blocks != 1 else ''} an SM, {best.resident.warps} warps, limited by {best.resident.limited_by}"
-        )
+        room = best.resident
+        holds = f"{room.blocks} block{'s' if room.blocks != 1 else ''} an SM of {room.gpu}, {room.warps} warps, limited by {room.limited_by}"
         waits = "its chain of steps takes longer than that: more warps would help" if best.chained else "the warps are enough to keep it busy"
         return f"{head} {best.used.registers} registers a thread, {spilled}; {holds}. Busiest by the model: {best.busiest}; {waits}."
 
@@ -83,21 +81,21 @@ def tune(
 ) -> Choice:  # fmt: skip
     """The tiles of flash2 (float16) for a shape, the best first.
 
-    With a GPU they are timed, on random data, at the first call for this shape; `again` times them anew. Without one, or with `gpu` naming one of
-    `simt.gpus.GPUS`, the cost model ranks them for that GPU (H200 if not said). Raises ValueError for a size below 1, another d than 64 or 128, heads that
-    aren't a multiple of group, or an unknown GPU.
+    With a GPU they are timed, on random data, at the first call for this shape; `again` times them anew. Without one, or with `gpu` naming one that
+    the cost model has rates for, the model ranks them (for an H200 if not said). Raises ValueError for a size below 1, another d than 64 or 128, heads that
+    aren't a multiple of group, or a GPU without rates.
     """
     shape = Shape(d, Nq, Nq if Nk is None else Nk, heads, group, causal)
     if min(shape.Nq, shape.Nk, heads, group) < 1 or heads % group:
         raise ValueError("tune needs at least one query, key and head, and heads that are a multiple of group.")
-    if gpu is not None and gpu not in GPUS:
-        raise ValueError(f"unknown GPU {gpu!r}: take one of {', '.join(GPUS)}")
+    if gpu is not None and gpu not in modelled():
+        raise ValueError(f"The cost model has no rates for {gpu!r}: take one of {', '.join(modelled())}.")
     from lanewise import cp
 
     measures = gpu is None and cp.backend == "gpu"
     device = _device() if measures else gpu or "H200"
     near = device.removeprefix("NVIDIA ")
-    model = near if near in GPUS else "H200"
+    model = near if near in modelled() else "H200"
     order = ranked(candidates(d, causal, model), shape.Nq, shape.Nk, heads, model)
     if not measures:
         return Choice(shape, model, tuple(order), None)

@@ -153,7 +153,7 @@ def test_what_is_asked_must_make_sense() -> None:
         tuning.tune(64, 0, 16)
     with pytest.raises(ValueError, match="multiple of group"):
         tuning.tune(64, 16, 3, group=2)
-    with pytest.raises(ValueError, match="unknown GPU 'K80'"):
+    with pytest.raises(ValueError, match="no rates for 'K80': take one of A100, H100, H200"):
         tuning.tune(64, 16, 2, gpu="K80")
 
 
