@@ -125,8 +125,10 @@ class Code:
             operand = mask_operand(instruction)
             if operand is None:
                 got = 0xFFFFFFFF
-            elif not isinstance(operand, ptx.Reg):
-                got = (operand.value if isinstance(operand, ptx.Imm) else 32) & 0xFFFFFFFF  # WARP_SZ
+            elif isinstance(operand, ptx.Imm):
+                got = operand.value & 0xFFFFFFFF
+            elif operand.name == "WARP_SZ":
+                got = 32
             else:
                 slot = self.graph.slots[operand.name]
                 got = lambda g: 0 if g.regs[slot] is None else g.regs[slot]  # noqa: E731
