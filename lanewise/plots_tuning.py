@@ -86,7 +86,7 @@ def unit_clocks(rows: Sequence[tuple[str, dict[str, float], float]], title: str 
     if not rows or any(list(clocks) != list(rows[0][1]) for _, clocks, _ in rows):
         raise ValueError("unit_clocks needs rows with the same units: pass (label, unit → clocks, clocks in all).")
     units = list(rows[0][1])
-    canvas, top, cell, high = _Canvas(), 52, 92, 18
+    canvas, top, cell, high = _Canvas(), 52, 108, 18
     left = 24 + round(6.8 * max(len(label) for label, _, _ in rows))
     peak = max(max(*clocks.values(), whole) for _, clocks, whole in rows) or 1
     if title:
@@ -98,7 +98,7 @@ def unit_clocks(rows: Sequence[tuple[str, dict[str, float], float]], title: str 
         canvas.text(12, y + 13, label, "ink")
         most = max(clocks.values())
         for k, value in enumerate([*clocks.values(), whole]):
-            x, w = left + k * cell, (cell - 44) * value / peak
+            x, w = left + k * cell, (cell - 56) * value / peak
             canvas.box(x, y, max(1, w), high, "warm" if value == most and k < len(units) else "soft")
             canvas.text(x + w + 4, y + 13, f"{value:,.3g}", "ink small")
     words = "orange: the busiest unit of a row"
