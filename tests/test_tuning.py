@@ -125,6 +125,12 @@ def test_with_a_gpu_it_measures_once(few, monkeypatch, tmp_path) -> None:
     assert entry.startswith("NVIDIA H200; flash2 ") and entry.endswith("d = 64, 512 queries, 512 keys, 32 heads, causal, group 1")
 
 
+def test_measuring_launches_every_tile(monkeypatch) -> None:
+    monkeypatch.setattr(tuning, "ROUNDS", 1)
+    times = tuning._measured(tuning.Shape(64, 65, 40, 2, 2, True), FEW)
+    assert set(times) == {str(tile) for tile in FEW} and all(ms >= 0 for ms in times.values())
+
+
 def test_a_kernel_that_changed_is_measured_anew(few, monkeypatch) -> None:
     shape = tuning.Shape(64, 1, 1, 1)
     before = tuning._entry("X", shape)
