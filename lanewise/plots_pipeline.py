@@ -48,7 +48,7 @@ class _Task:
 
 
 def timetable(costs: Costs, tiles: int, warpgroups: int = 2, stages: int = 2, alike: bool = False, turns: bool = False, overlap: bool = False) -> list[Span]:
-    """When each unit does what, for one block. K and V have `stages` places each, and a tile is brought as soon as its place is free, in the order K0, K1, V0, ..
+    """When each unit does what, for one block. K and V have `stages` places each; tiles come as soon as their place is free, in the order K0, K1, V0, K2, V1
 
     `alike`: all warps meet after every tile (none is apart to load). `turns`: a warpgroup's product runs to its end before another one's begins; else the
     tensor cores serve both by turns of a quarter of a product. `overlap`: S of the next tile is begun before O of this one.
