@@ -57,7 +57,7 @@ def main() -> None:
         return json.loads(sys.stdin.buffer.readline())
 
     gpu = None
-    if request.get("gpu"):
+    if request["gpu"]:
         from lanewise.grading.gpu import Gpu, Quarantine
 
         module, seconds, note = request["gpu"]

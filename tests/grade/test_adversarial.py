@@ -314,7 +314,7 @@ def test_the_compiler_has_ended_before_the_secret_is_sent():
     """The judging process asks for the secret with "run"; up to then, it and the compiler that it forked have never had it."""
     program = "import sys; from lanewise.grading.worker import main; main()"
     child = subprocess.Popen([sys.executable, "-c", program], cwd=COURSE.root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    request = {"root": str(COURSE.root), "key": str(KEY), "text": RIGHT, "changes": {}, "describe": False, "cpu": 20}
+    request = {"root": str(COURSE.root), "key": str(KEY), "text": RIGHT, "changes": {}, "describe": False, "cpu": 20, "headers": None, "gpu": None}
     child.stdin.write(json.dumps(request) + "\n")
     child.stdin.flush()
     stages = []

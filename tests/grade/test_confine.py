@@ -60,6 +60,18 @@ def test_a_bubblewrap_that_works_is_used_and_reported(place):
     assert any("bubblewrap" in words for words in apart.protections())
 
 
+def test_a_machine_that_grades_on_a_gpu_goes_without(place, tmp_path, monkeypatch):
+    """CUDA within bubblewrap hasn't been tried: a GPU that can't be opened there would be set aside for no fault of its own."""
+    place(FAKE)
+    (tmp_path / "nvidiactl").write_text("")
+    monkeypatch.setattr(confine, "GPU", tmp_path / "nvidiactl")
+    monkeypatch.setenv("LANEWISE_DEVICE", "gpu")
+    assert confine.bubblewrap() == ""
+    confine.bubblewrap.cache_clear()
+    monkeypatch.setenv("LANEWISE_DEVICE", "simulator")
+    assert confine.bubblewrap() != ""
+
+
 ATTEMPTS = {
     "writes beside the course": "open({folder!r} + '/forged', 'w')",
     "writes to the home folder": "open(__import__('os').path.expanduser('~/forged-by-lanewise-test'), 'w')",
