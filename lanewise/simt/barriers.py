@@ -230,7 +230,7 @@ def _completed(batch: Batch, members: list[Group] | None, barriers: int, site: t
         batch.partial_syncs.append((batch.time, mask))
         batch.shared_check.partial_sync()
         if batch.happened is not None:
-            batch.happened.together(np.flatnonzero(mask.any(axis=1)))
+            batch.happened.blocks(batch.happened.members(mask))
 
 
 def sync_warp(batch: Batch, g: Group) -> None:
@@ -243,7 +243,7 @@ def sync_warp(batch: Batch, g: Group) -> None:
         batch.warp_sync[g.rows if g.cols is None else (g.rows, g.cols)] = batch.time
         batch.shared_check.warp_sync(g.whole)
         if batch.happened is not None:
-            batch.happened.warps(np.unique(g.rows))
+            batch.happened.warps(batch.happened.people(g))
         return
     member = np.zeros((batch.T, batch.B), bool)
     named = names_itself(g, mask)
@@ -254,7 +254,7 @@ def sync_warp(batch: Batch, g: Group) -> None:
     batch.partial_syncs.append((batch.time, member))
     batch.shared_check.partial_sync()
     if batch.happened is not None:
-        batch.happened.warps(np.flatnonzero(member.any(axis=1)))
+        batch.happened.warps(batch.happened.members(member))
 
 
 def _reduced(batch: Batch, groups: list[Group], how: str, predicates: list) -> list:

@@ -368,6 +368,10 @@ class Batch:
         """Nobody can run, and no barrier is complete: wake warp waiters with a report, or report the deadlock."""
         if woken_by_time(self):
             return
+        if any(g.waits == "mbarrier" for g in self.groups):
+            waiting.deadlock(self.machine.faults, self)
+            self.groups.clear()
+            return
         waiters = [g for g in self.groups if g.waits == "warp"]
         if waiters:
             for g in waiters:

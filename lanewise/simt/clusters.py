@@ -95,7 +95,7 @@ class Clusters:
             batch.partial_syncs.append((batch.time, np.broadcast_to(columns, (batch.T, batch.B))))
             batch.shared_check.partial_sync()
         if batch.happened is not None:
-            batch.happened.barrier()
+            batch.happened.everybody()
         if batch.machine.check and self.size > 1:
             for cluster in np.flatnonzero(complete).tolist():
                 batch.machine.order.cluster(batch, batch.ids[cluster * self.size : (cluster + 1) * self.size].tolist())

@@ -177,10 +177,14 @@ def not_initialised(*, mbarrier: str, line: int | None, thread: Dim3, block: Dim
     return _barrier("mbarrier", text, mbarrier, line, thread, block)
 
 
-def init_not_ordered(*, mbarrier: str, line: int | None, thread: Dim3, block: Dim3, does: str, at: str, other_thread: Dim3, other_line: int | None) -> Finding:
-    """A thread uses a barrier without knowing that `other_thread` has initialised it."""
-    text = f"mbarrier: {who(thread, block)} {does} {mbarrier}{at}, but nothing orders that after thread {tuple_text(other_thread)} initialised it"
-    return _barrier("mbarrier", text + f"{at_line(other_line)}. Put __syncthreads() behind the initialisation.", mbarrier, line, thread, block)
+def init_not_ordered(
+    *, mbarrier: str, line: int | None, thread: Dim3, block: Dim3, does: str, at: str, other_thread: Dim3, other_line: int | None, far: bool = False
+) -> Finding:
+    """A thread uses a barrier without knowing that `other_thread` has initialised it. `far`: it is the barrier of another block of the cluster."""
+    text = f"mbarrier: {who(thread, block)} {does} {mbarrier}{' of another block' if far else ''}{at}, but nothing orders that after thread "
+    text += f"{tuple_text(other_thread)}{' of that block' if far else ''} initialised it{at_line(other_line)}. "
+    text += f"Put {'a barrier of the cluster (barrier.cluster.arrive and wait)' if far else '__syncthreads()'} behind the initialisation."
+    return _barrier("mbarrier", text, mbarrier, line, thread, block)
 
 
 def init_not_fenced(*, mbarrier: str, line: int | None, thread: Dim3, block: Dim3, at: str, other_line: int | None) -> Finding:
@@ -208,6 +212,13 @@ def too_many_arrivals(
         text += f" (only {plural(abs(tx), 'byte')} {'are missing' if tx > 0 else 'too many have arrived'})"
     text += f". It was initialised{at_line(other_line)} for {plural(expected, 'arrival')} a phase: make the count equal to the arrivals, "
     return _barrier("mbarrier", text + "or let a thread wait for the phase before it arrives for the next.", mbarrier, line, thread, block)
+
+
+def arrival_at_a_block_that_ended(*, mbarrier: str, line: int | None, thread: Dim3, block: Dim3, at: str, other_block: Dim3) -> Finding:
+    """A thread arrives at the barrier of another block of the cluster, which may have ended by then."""
+    text = f"mbarrier: {who(thread, block)} arrives at {mbarrier} of block {tuple_text(other_block)}{at}, and that block may have ended by then: "
+    text += "nothing tells it of this arrival. Put barrier.cluster.arrive and barrier.cluster.wait at the end of the kernel, for all threads of the cluster."
+    return _barrier("mbarrier", text, mbarrier, line, thread, block)
 
 
 def completes_though_not_allowed(*, mbarrier: str, line: int | None, thread: Dim3, block: Dim3, at: str) -> Finding:
@@ -247,8 +258,8 @@ def mbarrier_deadlock(
     elif tx < 0:
         text += f"expect_tx announced {plural(announced, 'byte')}, but {announced - tx} arrived. Announce the bytes of all copies that name this barrier."
     elif unseen > 1 and unseen % 2 == 0:
-        text += f"They have not seen {unseen} phases that are complete: the others went ahead. Let those wait, by a second mbarrier at which the readers "
-        text += "arrive, before they begin the next phase."
+        text += f"They have not seen {unseen} phases that are complete: the others went ahead. Make the count of mbarrier.init ({expected}) equal to all "
+        text += "arrivals of a phase; and let who goes ahead wait for these threads, by a second mbarrier at which they arrive."
     elif unseen > 0:
         text += f"Phase {phase - 1} is complete, and these threads have not waited for it: the parity is wrong. Wait for parity 0 first, then 1, then 0 again."
     elif came == 0:

@@ -39,8 +39,9 @@ class Barrier:
     live: ndarray
     init: tuple[int, int, int]  # (instruction, thread, time) of mbarrier.init
     visible: bool = False  # to asynchronous copies: a fence came after init
-    coming: Any = None  # what the arrivals of this phase published; see checks.happened
+    coming: Any = None  # for each rank of a block in its cluster, what the arrivals of this phase published; see checks.happened
     done: Any = None  # the same of all phases completed
+    remote: dict = field(default_factory=dict)  # (rank of the block, thread of another block) → time and instruction of its last arrival there
     data: list = field(default_factory=list)  # copies that land when a phase is seen complete: (its number in each block, −1 where none goes; the data)
 
     def columns(self, keep: ndarray) -> Barrier:
@@ -92,7 +93,8 @@ class Barriers:
         happened = batch.happened
         if happened is not None and happened.room_for(slot):
             for other in self.at.values():
-                other.coming, other.done = (np.concatenate([x, np.zeros(len(happened.nothing()) - len(x), i64)]) for x in (other.coming, other.done))
+                more = np.zeros((happened.size, len(happened.nothing()) - other.done.shape[1]), i64)
+                other.coming, other.done = (np.concatenate([x, more], axis=1) for x in (other.coming, other.done))
         old = self.at.get(offset)
         zero = np.zeros(batch.B, i64)
         new = Barrier(offset, slot, counts.astype(i64), counts.astype(i64), zero, zero.copy(), zero.copy(), here.copy(), origin)
@@ -104,7 +106,7 @@ class Barriers:
                 getattr(new, name)[stays] = getattr(old, name)[stays]
             new.live |= stays
         if happened is not None:
-            new.coming, new.done = happened.nothing(), happened.nothing()
+            new.coming, new.done = (np.tile(happened.nothing(), (happened.size, 1)) for _ in range(2))
         self.at[offset] = new
         self.wake(offset)
 
@@ -119,9 +121,13 @@ class Barriers:
         b.phase = b.phase + where * phases
         b.announced = np.where(where, 0, b.announced)
         if b.coming is not None:
-            b.done = np.maximum(b.done, b.coming)
-            if where.all():
-                b.coming = np.zeros_like(b.coming)
+            b.done, b.coming = b.done.copy(), b.coming.copy()
+            for rank in range(len(b.done)):
+                here = where[rank :: len(b.done)]
+                if here.any():
+                    b.done[rank] = np.maximum(b.done[rank], b.coming[rank])
+                if here.all():
+                    b.coming[rank] = 0
         self.wake(b.offset)
 
     def wake(self, offset: int) -> None:
@@ -277,15 +283,11 @@ def wait(g: Group, iid: int, address, operand, parity: bool, acquires: bool, pre
         else:
             out.reshape(-1)[index] = complete[:, 0]
         if not complete.all():
-            lane = int(np.argmin(complete.ravel()))
-            row = int(part.rows[lane // part.shape[1]])
-            column = lane % batch.B if part.cols is None else int(part.cols[lane])
-            blocked = blocked or Waits(frozenset(), iid, offset, row, column, int(b.phase[column]))
+            blocked = blocked or _blocked(part, complete, iid, b)
         if complete.any():
             table.land(b, b.phase)
             if acquires and batch.happened is not None:
-                rows = part.rows[complete.any(axis=1)]
-                batch.happened.acquire(np.unique(rows), b.done, b.slot, int(b.phase.max()))
+                _acquire(batch, part, b, complete)
     if skip is not None:
         out |= skip
     if blocked is not None and not out.all():
@@ -303,6 +305,54 @@ def wait(g: Group, iid: int, address, operand, parity: bool, acquires: bool, pre
     answer = _folded(out)
     g.regs[slot] = answer if skip is None else _kept(g, slot, skip, answer)
     return next_pc
+
+
+def _blocked(part: Group, complete: ndarray, iid: int, b: Barrier) -> Waits:
+    """The wait of a lane that can't go on, for messages: one that bytes are missing for tells most."""
+    lanes = np.flatnonzero(~complete.ravel())
+    columns = lanes % part.batch.B if part.cols is None else part.cols[lanes]
+    k = int(np.argmax(b.tx[columns] != 0))
+    column = int(columns[k])
+    return Waits(frozenset(), iid, b.offset, int(part.rows[lanes[k] // part.shape[1]]), column, int(b.phase[column]))
+
+
+def _acquire(batch: Batch, part: Group, b: Barrier, complete: ndarray) -> None:
+    """The lanes that go on know what was published with the phases they have seen, block by block of a cluster."""
+    happened = batch.happened
+    assert happened is not None
+    size = happened.size
+    for rank in range(size):
+        if part.cols is None:
+            rows = part.rows[complete[:, rank::size].any(axis=1)]
+        else:
+            rows = np.unique(part.rows[complete[:, 0] & (part.cols % size == rank)])
+        if len(rows):
+            happened.acquire(rank * batch.T + rows, b.done[rank], happened.slot(b.slot, rank), int(b.phase[rank::size].max()))
+
+
+def sources(g: Group, part: Group, index: ndarray | None) -> tuple[ndarray, ndarray]:
+    """For each lane of a part that stands alone with its block: the lane's own block column, and the one whose barrier it names."""
+    B = g.batch.B
+    if part.cols is None:
+        columns = np.tile(np.arange(B), part.n)
+        return columns, columns
+    own = part.cols if index is None else index % B if g.cols is None else g.cols[index]
+    return own, part.cols
+
+
+def publish(g: Group, part: Group, index: ndarray | None, b: Barrier, iid: int) -> None:
+    """The lanes of a part arrive: what they know goes to the barriers they name."""
+    happened = g.batch.happened
+    assert happened is not None
+    own, there = sources(g, part, index)
+    rows = np.repeat(part.rows, g.batch.B) if part.cols is None else part.rows
+    b.coming = b.coming.copy()
+    for rank in range(happened.size):
+        people = np.unique(happened.of(rows, own)[there % happened.size == rank])
+        if len(people):
+            b.coming[rank] = np.maximum(b.coming[rank], happened.released(people))
+            for who in people[people // happened.T != rank].tolist():
+                b.remote[rank, who] = (g.batch.time - 1, iid)
 
 
 def _folded(out: ndarray):

@@ -182,7 +182,8 @@ def test_read_before_the_phase():
     source = changed(DOUBLE, ("  WAIT(bar, 0);\n", ""))
     found = first(double(source)[0], "async-copy")
     assert (found.array, found.line) == ("tile", line_of(source, "*= 2"))
-    assert f"the copy on line {line_of(source, 'tma_load')} into it complete: that is phase 0 of the mbarrier bar, and this thread has seen none" in found.message
+    line = line_of(source, "tma_load")
+    assert f"the copy on line {line} into it complete: that is phase 0 of the mbarrier bar, and this thread has seen none" in found.message
 
 
 def test_one_thread_waits_for_all():

@@ -33,7 +33,7 @@ class Bulk:
     """A copy that an mbarrier tells the end of."""
 
     iid: int
-    row: int  # the thread that issued it
+    row: int  # the thread that issued it, in its block
     slot: int  # of its mbarrier, see checks.happened
     phase: int
     offset: int  # of the mbarrier
@@ -202,13 +202,13 @@ class Watched:
             return
         B = self.batch.B
         words = max(total // self.check.grain, 1)
-        if here.__class__ is ndarray and self._all_seen(here, g.rows):
+        if here.__class__ is ndarray and self._seen_by(here, g):
             return
         wide = np.asarray(here).reshape(-1, words, self.flight.size // len(self.flight))  # (lanes, words, blocks)
         table = np.where((wide > 0).any(axis=1), wide.max(axis=1), wide.min(axis=1))
         table = np.broadcast_to(table, (g.n, B)).ravel()
         offsets = np.repeat(np.broadcast_to(np.asarray(p.offsets), (g.n,)), B)
-        self._report(g, iid, table, offsets, np.repeat(g.rows, B), how)
+        self._report(g, iid, table, offsets, self._numbers(np.repeat(g.rows, B), np.tile(np.arange(B), g.n)), how)
 
     def _look_each(self, g: Group, iid: int, offsets: ndarray, columns: ndarray, total: int, how: str) -> None:
         words = max(total // self.check.grain, 1)
@@ -218,23 +218,34 @@ class Watched:
         here = self.flight[index] if self.flight.ndim == 1 else self.flight[index, np.repeat(columns, words)]
         if not here.any():
             return
-        rows = np.repeat(g.rows, self.batch.B) if g.cols is None else g.rows
-        if self._all_seen(here, g.rows):
+        rows = self._numbers(np.repeat(g.rows, self.batch.B) if g.cols is None else g.rows, columns)
+        if self.batch.machine.cluster == 1 and self._all_seen(here, g.rows):
             return
         table = here.reshape(-1, words)
         table = np.where((table > 0).any(axis=1), table.max(axis=1), table.min(axis=1))
         self._report(g, iid, table, offsets, rows, how)
 
-    def _all_seen(self, here: ndarray, rows: ndarray) -> bool:
-        """Whether all threads have seen all copies named in `here`; quick where there are few of them."""
+    def _numbers(self, rows: ndarray, columns: ndarray) -> ndarray:
+        happened = self.batch.happened
+        return rows if happened is None else happened.of(rows, columns)
+
+    def _seen_by(self, here: ndarray, g: Group) -> bool:
+        """Whether the threads of a regular group have seen the copies into their own blocks."""
+        size, T = self.batch.machine.cluster, self.batch.T
+        if size == 1:
+            return self._all_seen(here, g.rows)
+        return all(self._all_seen(here if here.ndim == 1 else here[:, rank::size], rank * T + g.rows) for rank in range(size))
+
+    def _all_seen(self, here: ndarray, people: ndarray) -> bool:
+        """Whether all threads (numbers in their cluster) have seen all copies named in `here`; quick where there are few of them."""
         lo, hi = int(here.min()), int(here.max())
         happened = self.batch.happened
         if hi > 0 or happened is None:
             return False
         serials: Any = (lo,) if lo == hi else np.unique(here).tolist()
-        return all(happened.all_have_seen(rows, self.bulk[-s].slot, self.bulk[-s].phase) for s in serials if s)
+        return all(happened.all_have_seen(people, self.bulk[-s].slot, self.bulk[-s].phase) for s in serials if s)
 
-    def unseen(self, serials: ndarray, rows: ndarray) -> ndarray:
+    def unseen(self, serials: ndarray, people: ndarray) -> ndarray:
         """Lane by lane: whether the copy of that serial is still under way for the thread."""
         bad = serials > 0
         happened = self.batch.happened
@@ -242,19 +253,29 @@ class Watched:
             lanes = np.flatnonzero(serials == s)
             bulk = self.bulk[-s]
             if happened is not None:
-                bad[lanes] = happened.seen(rows[lanes], bulk.slot) <= bulk.phase
+                bad[lanes] = happened.seen(people[lanes], bulk.slot) <= bulk.phase
         return bad
 
-    def _report(self, g: Group, iid: int, serials: ndarray, offsets: ndarray, rows: ndarray, how: str) -> None:
+    def not_known(self, serials: ndarray, source: int, rank: int) -> ndarray:
+        """Word by word: whether the copy of that serial into a block `rank` is under way, as far as thread `source`, of any block, knows."""
+        bad = serials > 0
+        happened = self.batch.happened
+        if happened is not None:
+            known = happened.vectors[int(happened.which[source])]
+            for s in np.unique(serials[serials < 0]).tolist():
+                bad[serials == s] = known[happened.slot(self.bulk[-s].slot, rank)] <= self.bulk[-s].phase
+        return bad
+
+    def _report(self, g: Group, iid: int, serials: ndarray, offsets: ndarray, people: ndarray, how: str) -> None:
         """`serials`: for each lane of the flattened group the copy in its way, 0 for none."""
         faults = self.check.machine.faults
-        lanes = np.flatnonzero(self.unseen(serials, rows))
+        lanes = np.flatnonzero(self.unseen(serials, people))
         if not len(lanes):
             return
         first = int(lanes[0])
         serial = int(serials[first])
         if serial < 0:
-            proxy.too_early(self, g, iid, self.bulk[-serial], lanes, int(offsets[first]), how)
+            proxy.too_early(self, g, iid, self.bulk[-serial], lanes, int(offsets[first]), how, int(people[first]))
             return
         if serial == BARRIER:
             mbarrier.touched(self.batch, g, iid, int(offsets[first]), how)

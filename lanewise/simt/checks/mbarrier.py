@@ -59,8 +59,8 @@ def initialised(batch: Batch, g: Group, iid: int, offset: int, rows: ndarray, co
         faults.add(explain_async.initialised_again(**where, other_line=faults.line(old.init[0])))
 
 
-def used(batch: Batch, part: Group, iid: int, offset: int, b: Barrier | None, does: str) -> None:
-    """Some threads use a barrier: it must have been initialised, and they must know it."""
+def used(batch: Batch, part: Group, iid: int, offset: int, b: Barrier | None, does: str, own: ndarray | None = None) -> None:
+    """Some threads use a barrier: it must have been initialised, and they must know it. `own`: columns of the lanes' own blocks, if not the barrier's."""
     faults = batch.machine.faults
     if b is None or not b.live[slice(None) if part.cols is None else part.cols].all():
         low, high = batch.machine.shared_extent(iid, offset)
@@ -71,13 +71,21 @@ def used(batch: Batch, part: Group, iid: int, offset: int, b: Barrier | None, do
         faults.add(explain_async.not_initialised(**_where(batch, part, iid, offset), **facts, distance=0 if b is not None else _distance(batch, offset)))
         return
     site, row, time = b.init
-    if time < batch.last_sync or batch.happened is None:
+    happened, size = batch.happened, batch.machine.cluster
+    if happened is None or (time < batch.last_sync and size == 1):
         return
-    rows = np.unique(part.rows)
-    ok = batch.happened.knows(rows, np.full(len(rows), row), np.full(len(rows), time))
+    there = np.tile(np.arange(batch.B), part.n) if part.cols is None else part.cols
+    rows = np.repeat(part.rows, batch.B) if part.cols is None else part.rows
+    people, init = happened.of(rows, there if own is None else own), happened.of(np.full(len(rows), row), there)
+    pairs = np.unique(np.stack([people, init]), axis=1)
+    ok = happened.knows(pairs[0], pairs[1], np.full(pairs.shape[1], time))
+    if time < batch.last_sync:
+        ok |= pairs[0] // batch.T == pairs[1] // batch.T
     if not ok.all():
-        where = _where(batch, part, iid, offset, _of_row(batch, part, int(rows[~ok][0])))
-        other: dict[str, Any] = {"other_thread": faults.thread(row), "other_line": faults.line(site)}
+        source, target = pairs[:, ~ok][:, 0].tolist()
+        where = _where(batch, part, iid, offset, _of_row(batch, part, source % batch.T))
+        where["block"] = faults.block(int(batch.ids[source // batch.T]))
+        other: dict[str, Any] = {"other_thread": faults.thread(row), "other_line": faults.line(site), "far": source // batch.T != target // batch.T}
         faults.add(explain_async.init_not_ordered(**where, does=does, at=on_line(batch, iid), **other))
 
 
@@ -123,6 +131,21 @@ def must_not_complete(batch: Batch, part: Group, iid: int, b: Barrier, amount: n
         batch.machine.faults.add(explain_async.completes_though_not_allowed(**_where(batch, part, iid, b.offset), at=on_line(batch, iid)))
 
 
+def arrivals_too_late(batch: Batch) -> None:
+    """Blocks of a cluster have ended: all arrivals from other blocks must have been known there, or a block may have been gone when one came."""
+    happened = batch.happened
+    if happened is None or happened.size == 1 or batch.mbarriers is None:
+        return
+    for b in batch.mbarriers.at.values():
+        for (rank, who), (time, iid) in b.remote.items():
+            if not any(happened.vectors[int(k)][who] > time for k in np.unique(happened.which[rank * batch.T : (rank + 1) * batch.T])):
+                faults = batch.machine.faults
+                thread, block = faults.thread(who % batch.T), faults.block(int(batch.ids[who // batch.T]))
+                facts: dict[str, Any] = {"mbarrier": name_at(batch, b.offset), "line": faults.line(iid), "at": on_line(batch, iid)}
+                faults.add(explain_async.arrival_at_a_block_that_ended(**facts, thread=thread, block=block, other_block=faults.block(int(batch.ids[rank]))))
+                return
+
+
 # ------------------------------------------------------------------------------------------------ nobody can go on
 
 
@@ -164,7 +187,8 @@ def _unseen(batch: Batch, g: Group, b: Barrier) -> int:
     """How many complete phases the waiting threads have not seen. One (or any odd number): their parity is wrong. Two: the others went ahead."""
     if batch.happened is None:
         return 0
-    return g.held.phase - int(batch.happened.seen(np.array([g.held.row]), b.slot)[0])
+    who = batch.happened.of(np.array([g.held.row]), np.array([g.held.column]))
+    return g.held.phase - int(batch.happened.seen(who, b.slot)[0])
 
 
 def _others(batch: Batch, g: Group) -> str:

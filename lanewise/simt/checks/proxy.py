@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A read that is under way: the instruction, the threads that issued it, the words, the blocks (None: all of the batch)."""
+    """A read that is under way: the instruction, the threads that issued it (in their cluster), the words, the blocks (None: all of the batch)."""
 
     iid: int
-    rows: ndarray
+    people: ndarray
     words: ndarray
     columns: ndarray | None
 
@@ -36,7 +36,7 @@ class Read:
         if self.columns is None:
             return self
         here = np.flatnonzero(np.isin(keep, self.columns))
-        return Read(self.iid, self.rows, self.words, here) if len(here) else None
+        return Read(self.iid, self.people, self.words, here) if len(here) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +66,17 @@ def fence(g: Group, generic: bool = True) -> None:
     if batch.happened is None:
         return
     batch.time += 1
-    rows = np.unique(g.rows)
+    people = batch.happened.people(g)
     if generic:
         check = watched(batch)
-        for row in rows.tolist():
-            check.fences[row] = Fence(batch.time, batch.last_sync, batch.happened.times(row))
+        for who in people.tolist():
+            check.fences[who] = Fence(batch.time, batch.last_sync, batch.happened.times(who))
     if batch.mbarriers is not None:
         for b in batch.mbarriers.at.values():
             _, row, time = b.init
             if not b.visible:
-                b.visible = time < batch.last_sync or bool(batch.happened.knows(rows, np.full(len(rows), row), np.full(len(rows), time)).any())
+                init = people // batch.T * batch.T + row
+                b.visible = time < batch.last_sync or bool(batch.happened.knows(people, init, np.full(len(people), time)).any())
 
 
 # ------------------------------------------------------------------------------------------------ the interface of copies and of wgmma
@@ -87,21 +88,33 @@ def begin_read(g: Group, iid: int, words: ndarray) -> int:
     if not batch.machine.check:
         return 0
     check = watched(batch)
-    rows = np.unique(g.rows)
+    people = batch.happened.people(g) if batch.happened is not None else np.unique(g.rows)
     columns = columns_of(g)
     index = check.words_of(words)
     at = check.at(index, columns)
     check.check.partial_sync()
     _set(check, g, iid, index, columns)
-    _landed(check, g, iid, index, at, rows)
-    _fenced(check, g, iid, index, at, rows)
+    for rank in range(batch.machine.cluster):
+        mine = people[people // batch.T == rank]
+        if len(mine):
+            here = check.flight[at]
+            _landed(check, g, iid, index, here if here.ndim == 1 else here[:, _of_rank(batch, columns, rank)], mine)
+            if check.generic is not None:
+                tags = check.generic[at]
+                _fenced(check, g, iid, index, tags if tags.ndim == 1 else tags[:, _of_rank(batch, columns, rank)].max(axis=1), mine)
     check.check.used[index] = True
     if check.reading is None:
         check.reading = np.zeros(len(check.flight), np.int16)
     check.reading[index] += 1
     check.tickets += 1
-    check.reads[check.tickets] = Read(iid, rows, index, columns)
+    check.reads[check.tickets] = Read(iid, people, index, columns)
     return check.tickets
+
+
+def _of_rank(batch: Batch, columns: ndarray | None, rank: int) -> ndarray:
+    """Which of the columns are blocks of that rank."""
+    size = batch.machine.cluster
+    return np.flatnonzero((np.arange(batch.B) if columns is None else columns) % size == rank)
 
 
 def columns_of(g: Group) -> ndarray | None:
@@ -121,13 +134,16 @@ def end_read(batch: Batch, ticket: int) -> None:
     check.reading[read.words] -= 1
     check.check.partial_sync()
     # One read by all of them, as far as order goes: each knows that it is over
-    row = int(read.rows[0])
+    row = int(read.people[0]) % batch.T
     check.check.records.read_now(read.words, row, read.iid, read.columns)
     batch.time += 1
-    if batch.happened is not None and len(read.rows) > 1:
-        over = batch.happened.nothing()
-        over[row] = batch.time
-        batch.happened.acquire(read.rows, over, 0, 0)
+    happened = batch.happened
+    if happened is None or len(read.people) == 1:
+        return
+    for rank in np.unique(read.people // batch.T).tolist():
+        over = happened.nothing()
+        over[rank * batch.T + row] = batch.time
+        happened.acquire(read.people[read.people // batch.T == rank], over)
 
 
 def begin_write(g: Group, row: int, iid: int, words: ndarray, b, columns: ndarray | None, swizzle: int = -1) -> None:
@@ -140,17 +156,18 @@ def begin_write(g: Group, row: int, iid: int, words: ndarray, b, columns: ndarra
     at = check.at(index, columns)
     check.check.partial_sync()
     here = check.flight[at]
-    rows = np.array([row])
-    if here.any() and not check._all_seen(here, rows):
+    source = int(batch.happened.of(g.rows[:1], g.cols[:1] if g.cols is not None else np.zeros(1, int))[0]) if batch.happened is not None else row
+    rank = 0 if columns is None else int(columns[0]) % batch.machine.cluster
+    if here.any():
         flat = here if here.ndim == 1 else np.where((here > 0).any(axis=1), here.max(axis=1), here.min(axis=1))
-        lanes = np.flatnonzero(check.unseen(flat, np.full(len(flat), row)))
+        lanes = np.flatnonzero(check.not_known(flat, source, rank))
         if len(lanes) and flat[lanes[0]] < 0:
             _copied_over(check, row, iid, check.bulk[-int(flat[lanes[0]])], int(index[lanes[0]]))
         elif len(lanes) and flat[lanes[0]] == BARRIER:
             mbarrier.touched(batch, g, iid, int(index[lanes[0]]) * check.check.grain, "copy")
     if check.reading is not None and check.reading[index].any():
         overwritten(check, g, iid, index, "write", columns, row)
-    check.check.records.overwrite(index, row, iid, columns)
+    check.check.records.overwrite(index, row, iid, columns, source)
     phases = b.phase if columns is None else b.phase[columns]
     check.bulk.append(Bulk(iid, row, b.slot, int(phases.min()), b.offset, swizzle))
     check.flight[at] = 1 - len(check.bulk)
@@ -189,39 +206,36 @@ def _set(check: Watched, g: Group, iid: int, index: ndarray, columns: ndarray | 
     check.check._unset(g, iid, thread, block, int(index[bad[0]]) * grain, index[bad] * grain, "read")
 
 
-def _landed(check: Watched, g: Group, iid: int, index: ndarray, at, rows: ndarray) -> None:
+def _landed(check: Watched, g: Group, iid: int, index: ndarray, here: ndarray, people: ndarray) -> None:
     """Copies into these words must have been seen by the threads that issue the read."""
-    here = check.flight[at]
-    if not here.any() or check._all_seen(here, rows):
+    if not here.any() or check._all_seen(here, people):
         return
     flat = here if here.ndim == 1 else np.where((here > 0).any(axis=1), here.max(axis=1), here.min(axis=1))
-    for row in rows.tolist():
-        lanes = np.flatnonzero(check.unseen(flat, np.full(len(flat), row)))
+    for who in people.tolist():
+        lanes = np.flatnonzero(check.unseen(flat, np.full(len(flat), who)))
         if len(lanes):
-            lane = int(np.flatnonzero(g.rows == row)[0]) * (g.batch.B if g.cols is None else 1)
+            lane = int(np.flatnonzero(g.rows == who % g.batch.T)[0]) * (g.batch.B if g.cols is None else 1)
             offset = int(index[lanes[0]]) * check.check.grain
             serial = int(flat[lanes[0]])
             if serial < 0:
-                too_early(check, g, iid, check.bulk[-serial], np.full(len(lanes), lane), offset, "read")
+                too_early(check, g, iid, check.bulk[-serial], np.full(len(lanes), lane), offset, "read", who)
             return
 
 
-def _fenced(check: Watched, g: Group, iid: int, index: ndarray, at, rows: ndarray) -> None:
+def _fenced(check: Watched, g: Group, iid: int, index: ndarray, tags: ndarray, people: ndarray) -> None:
     """What threads wrote must be ordered before the read, and a proxy fence must stand between."""
     batch = check.batch
-    if check.generic is None or batch.happened is None:
+    if batch.happened is None:
         return
-    tags = check.generic[at]
-    tags = tags if tags.ndim == 1 else tags.max(axis=1)
     written = np.flatnonzero(tags)
     if not len(written):
         return
     first = np.unique(tags[written], return_index=True)[1]  # one word for each writer, time and line
-    reader = int(rows[0])
-    mine = check.fences.get(reader)
+    reader = int(people[0])
+    mine, first_of_block = check.fences.get(reader), reader // batch.T * batch.T
     for k in written[first].tolist():
         tag = int(tags[k])
-        writer, time, site = (tag & WHO) - 1, tag >> TIME_SHIFT & TIME_MASK, tag >> SITE_SHIFT & SITE_MASK
+        writer, time, site = first_of_block + (tag & WHO) - 1, tag >> TIME_SHIFT & TIME_MASK, tag >> SITE_SHIFT & SITE_MASK
         known = writer == reader or time < batch.last_sync or batch.happened.times(reader)[writer] > time
         theirs = check.fences.get(writer)
         fenced = theirs is not None and theirs.time > time
@@ -229,7 +243,7 @@ def _fenced(check: Watched, g: Group, iid: int, index: ndarray, at, rows: ndarra
             fenced = mine.time > time and (writer == reader or time < mine.last_sync or bool(mine.known[writer] > time))
         if known and fenced:
             continue
-        _unfenced(check, g, iid, int(index[k]) * check.check.grain, writer, site, known)
+        _unfenced(check, g, iid, int(index[k]) * check.check.grain, writer - first_of_block, site, known)
         return
 
 
@@ -258,9 +272,10 @@ def unfinished(check: Watched) -> None:
     if any(f.kind == "deadlock" for f in machine.faults.found.values()):
         return
     for r in [r for r in check.reads.values() if machine.program.sites[r.iid].instruction.opcode == "cp"][:1]:
-        thread, block = _issuer(check, int(r.rows[0]))
+        thread, block = _issuer(check, int(r.people[0]) % batch.T)
         where = _place(check, r.iid, int(r.words[0]) * check.check.grain)
         machine.faults.add(explain_async.store_left(**where, thread=thread, block=block, at=mbarrier.on_line(batch, r.iid)))
+    mbarrier.arrivals_too_late(batch)
     for b in batch.mbarriers.at.values() if batch.mbarriers is not None else ():
         bulk = next((x for x in reversed(check.bulk) if x.offset == b.offset and x.iid >= 0), None)
         if b.data and bulk is not None:
@@ -285,7 +300,7 @@ def _issuer(check: Watched, row: int) -> tuple[Dim3, Dim3]:
     return faults.thread(row), faults.block(int(check.batch.ids[0]))
 
 
-def too_early(check: Watched, g: Group, iid: int, bulk: Bulk, lanes: ndarray, offset: int, how: str) -> None:
+def too_early(check: Watched, g: Group, iid: int, bulk: Bulk, lanes: ndarray, offset: int, how: str, who: int) -> None:
     """A thread touches what a bulk copy brings before it has seen the copy's phase."""
     batch, faults = check.batch, check.check.machine.faults
     where = _place(check, iid, offset)
@@ -295,11 +310,10 @@ def too_early(check: Watched, g: Group, iid: int, bulk: Bulk, lanes: ndarray, of
         return
     thread, block = faults.lane(g, int(lanes[0]))
     b = batch.mbarriers.at.get(bulk.offset)
-    row = int((np.repeat(g.rows, batch.B) if g.cols is None else g.rows)[lanes[0]])
     faults.add(
         explain_async.before_its_phase(
             **where, thread=thread, block=block, access=how, copy_at=mbarrier.on_line(batch, bulk.iid), mbarrier=mbarrier.name_at(batch, bulk.offset),
-            phase=bulk.phase, seen=int(batch.happened.seen(np.array([row]), bulk.slot)[0]) if batch.happened is not None else 0,
+            phase=bulk.phase, seen=int(batch.happened.seen(np.array([who]), bulk.slot)[0]) if batch.happened is not None else 0,
             complete=b is not None and int(b.phase.max()) > bulk.phase, count=len(lanes),
         )
     )  # fmt: skip

@@ -288,7 +288,7 @@ def reads_and_writes(machine: Machine, site: int, other: int) -> bool:
 
 def ordered_in_block(batch, a: int, b: int, column: int, time: int) -> bool:
     """Whether threads a and b of one block have synchronised since `time`: by __syncwarp, or at a named barrier both took part in."""
-    if batch.happened is not None and batch.happened.times(b)[a] > time:
+    if batch.happened is not None and batch.happened.in_block(np.array([b]), np.array([a]), np.array([time]), np.array([column]))[0]:
         return True
     if batch.warp_sync is not None and a >> 5 == b >> 5:
         c = column if batch.warp_sync.shape[1] > 1 else 0

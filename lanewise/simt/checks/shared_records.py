@@ -125,10 +125,10 @@ class SharedRecords:
                     clean &= self._compare(a, offsets, columns, j, kept, tags, "write", same)
         return clean
 
-    def overwrite(self, words: ndarray, row: int, iid: int, columns: ndarray | None = None) -> None:
+    def overwrite(self, words: ndarray, row: int, iid: int, columns: ndarray | None, source: int) -> None:
         """Thread `row` issues an asynchronous copy into these words (in the blocks `columns`): all earlier accesses must be ordered before it.
 
-        Their records end here.
+        Their records end here. `source` is the thread's number in its cluster: see checks.happened.
         """
         if not len(self.writer):
             return
@@ -141,11 +141,15 @@ class SharedRecords:
             if not old.any():
                 continue
             flat = old if old.ndim == 1 else old.max(axis=1)
-            bad = self._conflicts(flat, np.array(row + 1, i64))
+            rank = 0 if columns is None else int(columns[0]) % batch.machine.cluster
+            if source // batch.T == rank:
+                bad = self._conflicts(flat, np.array(row + 1, i64))
+            else:  # block barriers order nothing for another block
+                bad = flat != 0
             if bad.any() and batch.happened is not None:
                 here = np.flatnonzero(bad)
-                who, when = (flat[here] & WHO) - 1, flat[here] >> TIME_SHIFT & TIME_MASK
-                bad[here] = ~batch.happened.knows(np.full(len(here), row), who, when)
+                who, when = rank * batch.T + (flat[here] & WHO) - 1, flat[here] >> TIME_SHIFT & TIME_MASK
+                bad[here] = ~batch.happened.knows(np.full(len(here), source), who, when)
             if bad.any():
                 self._report_copy(words, np.flatnonzero(bad), flat, row, iid, access)
             record[at] = 0
@@ -230,7 +234,7 @@ class SharedRecords:
         if happened is not None:  # what an mbarrier or another meeting orders
             here = np.flatnonzero(bad)
             who, when = (old[here] & WHO) - 1, old[here] >> TIME_SHIFT & TIME_MASK
-            bad[here] = ~happened.knows((tags[here] & WHO) - 1, who, when)
+            bad[here] = ~happened.in_block((tags[here] & WHO) - 1, who, when, None if columns is None else columns[here])
             if not bad.any():
                 return True
         lanes = np.flatnonzero(bad)

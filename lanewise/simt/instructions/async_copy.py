@@ -244,18 +244,18 @@ def wait_all(g) -> None:
 
 def arrive(g, iid: int, address, counted: bool) -> None:
     """`counted` (.noinc): the arrival is one of those that the phase waits for; otherwise it adds one to them first, so that the sum stays."""
-    from ..mbarriers import barriers, parts
+    from ..mbarriers import barriers, parts, publish
     from . import mbarrier
 
     batch = g.batch
-    for offset, part, _ in parts(g, address):
+    for offset, part, index in parts(g, address):
         b = mbarrier.known(g, part, iid, offset, "arrives at")
         if b is not None:
             copies(batch).land_with(part, b)
             if counted:
                 mbarrier.arrive(part, iid, offset)
             elif batch.happened is not None:
-                b.coming = np.maximum(b.coming, batch.happened.released(np.unique(part.rows)))
+                publish(g, part, index, b, iid)
             barriers(batch).settle(b)
 
 

@@ -51,7 +51,7 @@ def lanes(g, fixed: tuple, free: tuple) -> Iterator[Lane]:
         for k, row in enumerate(g.rows.tolist()):
             values = [t[k] for t in table]
             keys = np.stack(values[:n]) if n else np.zeros((1, B), i64)
-            if (keys == keys[:, :1]).all():
+            if batch.machine.cluster == 1 and (keys == keys[:, :1]).all():
                 one = Group(batch, g.rows[k : k + 1], None, g.pc, [], g.code)
                 yield Lane(one, row, np.arange(B), True, tuple(int(x[0]) for x in values[:n]), tuple(values[n:]))
                 continue
@@ -91,9 +91,15 @@ class Landing:
 # ------------------------------------------------------------------------------------------------ to shared memory
 
 
-def arriving(lane: Lane, iid: int, barrier: int) -> Barrier | None:
-    """The mbarrier that a copy names; None, with a finding, where there is none."""
-    b = known(lane.g, lane.g, iid, barrier, "names")
+def arriving(lane: Lane, iid: int, barrier: int, receivers: list[ndarray]) -> Barrier | None:
+    """The mbarrier that a copy names, in the blocks that get its data; None, with a finding, where there is none."""
+    batch = lane.g.batch
+    b = None
+    for there in receivers:
+        part = lane.g if lane.everywhere else Group(batch, np.full(len(there), lane.row), there, lane.g.pc, [], lane.g.code)
+        b = known(lane.g, part, iid, barrier, "names", None if lane.everywhere else lane.columns)
+        if b is None:
+            return None
     if b is not None and lane.g.batch.machine.check:
         barrier_check.visible(lane.g.batch, lane.g, iid, b)
     return b
@@ -138,7 +144,8 @@ def load(g, iids: tuple[int, int, int], to, source, size, barrier, mask=None) ->
     for lane in lanes(g, (to, size, barrier) if mask is None else (to, size, barrier, mask), (source,)):
         size_ = lane.fixed[1]
         to_, columns = local(lane, lane.fixed[0])
-        b = arriving(lane, at, local(lane, lane.fixed[2])[0])
+        blocks = receivers(lane, columns, None if mask is None else lane.fixed[3])
+        b = arriving(lane, at, local(lane, lane.fixed[2])[0], blocks)
         m.tma_requests += len(lane.columns)
         place = check.shared_place(lane.g, write, to_, size_, UNIT, "write")
         cut = np.full((size_ // 4, len(lane.columns)), 0, u32)
@@ -150,7 +157,7 @@ def load(g, iids: tuple[int, int, int], to, source, size, barrier, mask=None) ->
             cut[:, k] = np.frombuffer(a.data[offset : offset + size_].tobytes(), u32)
             check.read_global(one_block(lane, k), read, a, np.array([offset]), size_)
             m.tma_load_bytes += size_
-        for there in receivers(lane, columns, None if mask is None else lane.fixed[3]):
+        for there in blocks:
             if place:
                 deliver(lane, write, b, np.arange(to_ >> 2, to_ + size_ >> 2), cut, size_, there)
             elif b is not None:
@@ -186,7 +193,7 @@ def between(g, iids: tuple[int, int, int], to, source, size, barrier, operation:
     for lane in lanes(g, (to, source, size, barrier), ()):
         source_, size_ = lane.fixed[1:3]
         to_, columns = local(lane, lane.fixed[0])
-        b = arriving(lane, at, local(lane, lane.fixed[3])[0])
+        b = arriving(lane, at, local(lane, lane.fixed[3])[0], [columns])
         places = check.shared_place(lane.g, write, to_, size_, UNIT, "write"), check.shared_place(lane.g, read, source_, size_, UNIT, "read")
         batch.machine.tma_requests += len(lane.columns)
         if not all(places):

@@ -13,7 +13,7 @@ from ..arithmetic import add64
 from ..checks import mbarrier as check
 from ..checks import proxy
 from ..codegen import Emitter
-from ..mbarriers import MOST, Barrier, barriers, of_part, parts, per_block, wait
+from ..mbarriers import MOST, Barrier, barriers, of_part, parts, per_block, publish, sources, wait
 from ..memory import SHARED_WINDOW
 from ..ptx import Address, Instruction, Reg
 from ..values import full, i64, ndarray, u32, u64
@@ -59,12 +59,12 @@ def inval(g, iid: int, address) -> None:
                 proxy.watched(g.batch).barrier_at(offset, False)
 
 
-def known(g, part, iid: int, offset: int, does: str) -> Barrier | None:
-    """The barrier at an offset; None, with a finding, where there is none."""
+def known(g, part, iid: int, offset: int, does: str, own: ndarray | None = None) -> Barrier | None:
+    """The barrier at an offset; None, with a finding, where there is none. `own`: the columns of the lanes' own blocks, where these may be others."""
     batch = g.batch
     b = barriers(batch).at.get(offset)
     if batch.machine.check:
-        check.used(batch, part, iid, offset, b, does)
+        check.used(batch, part, iid, offset, b, does, own)
     if b is None or not b.live[slice(None) if part.cols is None else part.cols].all():
         return None
     return b
@@ -77,7 +77,7 @@ def arrive(g, iid: int, address, count=1, tx=None, drop: bool = False, completes
     batch.machine.stores += 1
     states = np.zeros(g.shape, u64)
     for offset, part, index in parts(g, address):
-        b = known(g, part, iid, offset, "arrives at")
+        b = known(g, part, iid, offset, "arrives at", sources(g, part, index)[0])
         if b is None:
             continue
         counts = of_part(g, part, index, count)
@@ -92,7 +92,7 @@ def arrive(g, iid: int, address, count=1, tx=None, drop: bool = False, completes
             amount, columns = per_block(part, of_part(g, part, index, tx))
             _expect(b, amount, columns)
         if releases and batch.happened is not None:
-            b.coming = np.maximum(b.coming, batch.happened.released(np.unique(part.rows)))
+            publish(g, part, index, b, iid)
             batch.shared_check.partial_sync()
         amount, columns = per_block(part, counts)
         if drop:
