@@ -214,8 +214,63 @@ extern "C" __global__ void cp_async_{name}(const int4* x, int4* y) {{
     )  # fmt: skip
 
 
+BARRIER = """
+#include <cuda/barrier>
+namespace cde = cuda::device::experimental;
+extern "C" __global__ void cuda_barrier(const int* x, int* y) {
+    __shared__ alignas(16) int s[256];
+    __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+    int t = threadIdx.x;
+    if (t == 0) { init(&bar, blockDim.x); cde::fence_proxy_async_shared_cta(); }
+    __syncthreads();
+    cuda::barrier<cuda::thread_scope_block>::arrival_token token;
+    if (t == 0) {
+        cde::cp_async_bulk_global_to_shared(s, x + 256 * blockIdx.x, sizeof(s), bar);
+        token = cuda::device::barrier_arrive_tx(bar, 1, sizeof(s));
+    } else {
+        token = bar.arrive();
+    }
+    bar.wait(cuda::std::move(token));
+    s[t] += t;
+    cde::fence_proxy_async_shared_cta();
+    __syncthreads();
+    if (t == 0) {
+        cde::cp_async_bulk_shared_to_global(y + 256 * blockIdx.x, s, sizeof(s));
+        cde::cp_async_bulk_commit_group();
+        cde::cp_async_bulk_wait_group_read<0>();
+    }
+}"""
+MEMCPY = """
+#include <cuda/barrier>
+#include <cooperative_groups.h>
+extern "C" __global__ void memcpy_async(const int* x, int* y) {
+    __shared__ alignas(16) int s[256];
+    __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+    auto block = cooperative_groups::this_thread_block();
+    if (threadIdx.x == 0) init(&bar, blockDim.x);
+    block.sync();
+    cuda::memcpy_async(block, s, x + 256 * blockIdx.x, cuda::aligned_size_t<16>(sizeof(s)), bar);
+    bar.arrive_and_wait();
+    y[256 * blockIdx.x + threadIdx.x] = s[255 - threadIdx.x] + threadIdx.x;
+}"""
+
+
+def library(entry: str, source: str, reverse: bool) -> Case:
+    """cuda::barrier of the toolkit's headers, which is made of mbarriers."""
+
+    def expect(x, y):
+        rows = x.reshape(4, 256)
+        return [((rows[:, ::-1] if reverse else rows) + np.arange(256, dtype=np.int32)).reshape(-1)]
+
+    return Case(
+        name=f"mbarrier.{entry}", source=source, entry=entry,
+        args=lambda: [np.random.default_rng(3).integers(-99, 99, 1024).astype(np.int32), np.zeros(1024, np.int32)], outputs=(1,), expect=expect, grid=4,
+        block=256, slow=True,
+    )  # fmt: skip
+
+
 CASES: list[Case] = [
     *(script(seed) for seed in range(24)),
     ring(32, 1, 5, 3), ring(32, 2, 7, 3), ring(64, 3, 8, 2), ring(128, 4, 9, 2), ring(64, 8, 5, 1),
-    cp_async(True), cp_async(False),
+    cp_async(True), cp_async(False), library("cuda_barrier", BARRIER, False), library("memcpy_async", MEMCPY, True),
 ]  # fmt: skip
