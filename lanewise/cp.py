@@ -69,7 +69,7 @@ def _ask_driver() -> tuple[int, tuple[int, int] | None]:
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
+    if name.startswith("__") and name != "__version__":
         raise AttributeError(name)
     if name == "backend":
         value: Any = find_device().backend

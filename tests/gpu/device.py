@@ -12,6 +12,7 @@ from pathlib import Path
 import cupy
 import numpy as np
 from families.case import Case
+from paths import ROOT
 
 from lanewise.twin.tensor_map import descriptor
 
@@ -39,7 +40,7 @@ def toolkit() -> tuple[str, ...]:
 
 @cache
 def kernel(source: str, entry: str, options: tuple[str, ...]) -> cupy.RawKernel:
-    headers = toolkit() if "<mma.h>" in source else ()
+    headers = (*(toolkit() if "<mma.h>" in source else ()), f"-I{ROOT / 'kernels'}")
     return cupy.RawKernel(source, entry, options=(*options, architecture(), "-lineinfo", *headers), backend="nvrtc")
 
 
