@@ -15,7 +15,7 @@ from pathlib import Path
 from families.case import Case
 
 HERE = Path(__file__).resolve().parent
-AT_A_TIME = max(1, min(8, (os.cpu_count() or 1) // 2))  # processes: most of the time goes into compiling
+AT_A_TIME = max(1, min(12, (os.cpu_count() or 1) * 3 // 4))  # processes: most of the time goes into compiling
 SILENCE_S = 60  # a child that finishes no case for so long is ended
 
 
