@@ -123,12 +123,18 @@ def swizzle_alignment(*, array: str, line: int | None, swizzle: int, offset: int
 
 
 def no_tensor_map(*, array: str | None, line: int | None, thread: Dim3, block: Dim3, where: str, address: int = 0) -> Finding:
-    """The address of a tensor copy's map holds none. `where`: "local", "nowhere", "misaligned" (a map, but not at a multiple of 64), "other"."""
+    """The address of a tensor copy's map holds none, or is none that a GPU takes.
+
+    `where`: "local", "nowhere", "misaligned" (a map, but not at a multiple of 64), "selected" (one of several parameters), "other".
+    """
     text = f"tensor map: {who(thread, block)} copies by the tensor map at "
     if where == "local":
         text += f"a local address{at_line(line)}, where the copy engine can't read it: declare the parameter const __grid_constant__, and take its address."
     elif where == "nowhere":
         text += f"address {address:#x}{at_line(line)}, where no array and no parameter lies: pass the address of a const __grid_constant__ parameter."
+    elif where == "selected":
+        text += f"an address that is chosen among several parameters{at_line(line)} (here {array}), which a GPU answers with an illegal instruction: "
+        text += "issue the copy in a branch for each map, with the address of the parameter itself, or keep the maps in an array in global memory."
     elif where == "misaligned":
         text += f"{array}{at_line(line)}, whose address is no multiple of 64: align the map, or the struct that holds it, to 64 bytes."
     else:

@@ -270,6 +270,15 @@ def test_a_swizzle_that_begins_amid_its_pattern():
     assert right and "repeats every 1024 bytes of the shared address, and the box begins 512 bytes behind such a multiple" in found.message
 
 
+def test_a_map_chosen_among_parameters():
+    """An H200 stops with an illegal instruction: its address must be a parameter's own."""
+    source = changed(DOUBLE, ("ptx::TensorMap out)", "ptx::TensorMap out, const __grid_constant__ ptx::TensorMap last)"))
+    source = changed(source, ("    ptx::tma_load_2d(AT(tile), &map,", "    ptx::tma_load_2d(AT(tile), blockIdx.x == 2 ? &last : &map,"))
+    maps = [simt.tensor_map(X.copy(), (32, 32)), simt.tensor_map(np.zeros((96, 96), f32), (32, 32)), simt.tensor_map(X.copy(), (32, 32))]
+    report = simt.compile(source).kernel("k").launch((3, 3), 128, maps)
+    assert "an address that is chosen among several parameters on line 13" in first(report, "tensor-map").message
+
+
 def test_what_is_no_map():
     y = np.zeros((96, 96), f32)
     report = simt.compile(DOUBLE).kernel("k").launch((3, 3), 128, [np.zeros((), "V128")[()], simt.tensor_map(y, (32, 32))])

@@ -22,6 +22,13 @@ def not_a_map(g: Group, iid: int, address: int, a: Allocation | None, is_map: bo
     faults.add(explain_async.no_tensor_map(array=array, line=faults.line(iid), thread=thread, block=block, where=where, address=address))
 
 
+def selected(g: Group, iid: int, a: Allocation) -> None:
+    """The address was chosen among several parameters, as `which ? &a : &b` is: found on an H200, which stops with an illegal instruction."""
+    faults = g.batch.machine.faults
+    thread, block = faults.lane(g, 0)
+    faults.add(explain_async.no_tensor_map(array=a.name, line=faults.line(iid), thread=thread, block=block, where="selected"))
+
+
 def wrong_rank(g: Group, iid: int, tm: TensorMap, rank: int) -> None:
     faults = g.batch.machine.faults
     thread, block = faults.lane(g, 0)

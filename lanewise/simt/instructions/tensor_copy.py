@@ -102,6 +102,8 @@ def map_at(g: Group, iid: int, address: int) -> TensorMap | None:
     if tm is None or address % 64:
         map_check.not_a_map(g, iid, address, a, tm is not None)
         return None
+    if m.check and a is not None and a.space == "param" and m.program.sites[iid].origin is None:
+        map_check.selected(g, iid, a)
     return tm
 
 

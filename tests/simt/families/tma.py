@@ -136,16 +136,20 @@ def _coordinates(rank: int, first: int) -> tuple[str, str]:
     return ", ".join(f"%{first + k}" for k in range(rank)), ", ".join(f'"r"(n[{k}])' for k in range(rank))
 
 
-CHOICE = "const TensorMap* map = blockIdx.x == 0 ? &m0 : blockIdx.x == 1 ? &m1 : blockIdx.x == 2 ? &m2 : &m3;"
+def _of_each_block(copy: str) -> str:
+    """A copy in a branch of its own for each map: the copy engine takes no address that was chosen among parameters (an H200 stops)."""
+    return " ".join(f"{'else ' if k else ''}if (blockIdx.x == {k}) {copy.replace('MAP', f'&m{k}')}" for k in range(4))
 
 
 def load_source(rank: int) -> str:
     places, operands = _coordinates(rank, 3)
+    copy = f"""asm volatile("cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {{{places}}}], [%2];"
+                     ::"r"(address(memory) + n[5]), "l"(MAP), "r"(address(&bar)), {operands} : "memory");
+       """
     return f"""{HEAD}
 extern "C" __global__ void load_{rank}d({_maps(4)}, const int* numbers, unsigned* y) {{
     extern __shared__ __align__(1024) unsigned memory[];
     __shared__ __align__(8) unsigned long long bar;
-    {CHOICE}
     const int* n = numbers + 7 * blockIdx.x;
     for (int i = threadIdx.x; i < {ROOM // 4}; i += blockDim.x) memory[i] = {UNTOUCHED}u;
     if (threadIdx.x == 0) {{
@@ -156,8 +160,7 @@ extern "C" __global__ void load_{rank}d({_maps(4)}, const int* numbers, unsigned
     __syncthreads();
     if (threadIdx.x == 0) {{
         asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&bar)), "r"(n[6]) : "memory");
-        asm volatile("cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {{{places}}}], [%2];"
-                     ::"r"(address(memory) + n[5]), "l"(map), "r"(address(&bar)), {operands} : "memory");
+        {_of_each_block(copy)}
     }}
     bool ok = wait(address(&bar), 0);
     __syncthreads();
@@ -185,16 +188,17 @@ def load(rank: int, swizzle: str, number: int) -> Case:
 def store_source(rank: int, operation: str = "") -> str:
     places, operands = _coordinates(rank, 2)
     name = f"cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.{operation}.tile" if operation else f"cp.async.bulk.tensor.{rank}d.global.shared::cta.tile"
+    copy = f"""asm volatile("{name}.bulk_group [%0, {{{places}}}], [%1];" ::"l"(MAP), "r"(address(memory) + n[5]), {operands} : "memory");
+       """
     return f"""{HEAD}
 extern "C" __global__ void store_{rank}d({_maps(4)}, const int* numbers, const unsigned* x) {{
     extern __shared__ __align__(1024) unsigned memory[];
-    {CHOICE}
     const int* n = numbers + 7 * blockIdx.x;
     for (int i = threadIdx.x; i < {ROOM // 4}; i += blockDim.x) memory[i] = x[blockIdx.x * {ROOM // 4} + i];
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();
     if (threadIdx.x == 0) {{
-        asm volatile("{name}.bulk_group [%0, {{{places}}}], [%1];" ::"l"(map), "r"(address(memory) + n[5]), {operands} : "memory");
+        {_of_each_block(copy)}
         asm volatile("cp.async.bulk.commit_group;" ::: "memory");
         asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
     }}
