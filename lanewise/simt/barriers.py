@@ -44,6 +44,9 @@ def barrier(batch: Batch, g: Group, id, count, mode: str, how: str, predicate, s
     if mode == "arrive":
         here = _per_column(batch, g)
         batch.arrived[id] = batch.arrived.get(id, np.zeros(batch.B, int)) + here
+        if batch.happened is not None:
+            told = batch.happened.released(batch.happened.people(g))
+            batch.published[id] = np.maximum(batch.published.get(id, told), told)
         batch.machine.stores += 1
         release(batch, id, count)
         return next_pc
@@ -150,13 +153,19 @@ def _let_go(batch: Batch, parked: list[Group], id: int, count: int | None, need:
         batch.arrived.pop(id, None)
     elif id in batch.arrived:
         batch.arrived[id] = np.where(some, 0, batch.arrived[id])
+    told = batch.published.get(id)
+    if told is not None and batch.happened is not None:  # in all blocks alike, see checks.happened
+        for g in parked:
+            batch.happened.acquire(batch.happened.people(g), told)
+        if some is None or not batch.arrived[id].any():
+            del batch.published[id]
     if everyone:
         gone = batch.exited if some is None else batch.exited & some
         batch.last_pc[gone] = -1  # who left before this barrier isn't missed at later ones
     met = np.zeros(batch.B, bool)
     for g in parked:
         met[slice(None) if g.cols is None else g.cols] = True
-    _completed(batch, None if everyone and some is None else parked, int(met.sum()), site)
+    _completed(batch, None if everyone and some is None and told is None else parked, int(met.sum()), site)
 
 
 def _release_some(batch: Batch, parked: list[Group], done: ndarray, need: ndarray) -> bool:

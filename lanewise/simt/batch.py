@@ -43,6 +43,7 @@ class Batch:
         self.exited = np.zeros((self.T, self.B), bool)
         self.last_pc = np.full((self.T, self.B), -1)  # block in which each thread that has left did its last work
         self.arrived: dict[int, ndarray] = {}  # bar.arrive: barrier → threads per block
+        self.published: dict[int, ndarray] = {}  # and what they knew and had done; see checks.happened
         self.time = 1  # counts barriers and warp barriers: what the race check orders accesses by
         self.last_sync = 1
         self.warp_sync: ndarray | None = None  # time of each thread's last __syncwarp of its whole warp
@@ -266,7 +267,7 @@ class Batch:
         ids, exited = source.ids[columns], source.exited[:, columns]
         self.last_pc = source.last_pc[:, columns]
         shared, local = source.shared.columns(columns), source.local.columns(columns)
-        arrived = {k: v[columns] for k, v in source.arrived.items()}
+        arrived, published = {k: v[columns] for k, v in source.arrived.items()}, dict(source.published)
         warp_sync = None if source.warp_sync is None else source.warp_sync[:, columns] if source.warp_sync.shape[1] > 1 else source.warp_sync
         partial = [(t, m[:, columns] if m.shape[1] > 1 else m) for t, m in source.partial_syncs]
         check = source.shared_check.columns(self, columns)
@@ -289,7 +290,7 @@ class Batch:
                 new_groups.append(child)
         self.B = len(columns)
         self.ids, self.exited, self.shared, self.local = ids, exited, shared, local
-        self.arrived, self.warp_sync, self.partial_syncs, self.shared_check = arrived, warp_sync, partial, check
+        self.arrived, self.published, self.warp_sync, self.partial_syncs, self.shared_check = arrived, published, warp_sync, partial, check
         self.happened, self.mbarriers = happened, mbarriers
         self.bulk = None if source.bulk is None else source.bulk.columns(self)
         self.groups = new_groups

@@ -114,9 +114,10 @@ class Program:
 
     @cached_property
     def asynchronous(self) -> bool:
-        """Whether mbarriers, bulk copies or wgmma occur: what each thread knows of the others is then followed (checks.happened)."""
+        """Whether mbarriers, bulk copies, wgmma or bar.arrive occur: what each thread knows of the others is then followed (checks.happened)."""
         found = (i for function in self.reached() for i in ptx.body(self.module, function))
-        return any(i.opcode in ("mbarrier", "wgmma") or (i.opcode == "cp" and "bulk" in i.modifiers) for i in found)
+        parts = {"cp": "bulk", "bar": "arrive", "barrier": "arrive"}
+        return any(i.opcode in ("mbarrier", "wgmma") or parts.get(i.opcode) in i.modifiers for i in found)
 
     def known_patterns(self, threads: int) -> Patterns:
         """The patterns of earlier launches of `threads` threads a block; forgotten when they are too many."""
