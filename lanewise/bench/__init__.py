@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 LADDERS = (
-    "memory_levels", "waiting", "fp32_ladder", "fp16_ladder", "flash2_switches", "tile_sweep", "backward_ladder", "matmul_ladder", "streamed",
-    "tile_copies",
+    "memory_levels", "waiting", "fp32_ladder", "attention_ladder", "matmul_ladder", "flash2_switches", "flash3_switches", "backward_ladder", "tile_sweep",
+    "tile_copies", "streamed",
 )  # fmt: skip
-NEEDS_TORCH = ("fp32_ladder", "fp16_ladder", "flash2_switches", "backward_ladder", "matmul_ladder")
+NEEDS_TORCH = ("fp32_ladder", "attention_ladder", "matmul_ladder", "flash2_switches", "flash3_switches", "backward_ladder")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -22,10 +23,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _gpu() -> int:
-    """Every table of results/<gpu>.json, one module after the other; 1 if one of them couldn't be measured."""
+    """Every table of results/<gpu>.json, one module after the other, then the picture; 1 if one of them couldn't be measured."""
     from importlib import import_module, util
 
-    from lanewise.cp import find_device
+    from lanewise.cp import find_device, real_cupy
 
     device = find_device()
     if device.backend != "gpu":
@@ -40,4 +41,21 @@ def _gpu() -> int:
         print(f"{name} ...", flush=True)
         if import_module(f"lanewise.bench.{name}").main([]):
             missed.append(name)
+    drawn = draw_ladder(real_cupy().cuda.runtime.getDeviceProperties(0)["name"].decode())
+    print(f"the attention ladder is drawn in results/{drawn.name}" if drawn else "no picture: the attention ladder wasn't measured")
     return 1 if missed else 0
+
+
+def draw_ladder(gpu: str) -> Path | None:
+    """Write results/<gpu>_ladder.svg from that GPU's table attention_ladder; None where it has no such table."""
+    from lanewise import results
+    from lanewise.names import write_atomically
+    from lanewise.plots_ladder import attention_ladder
+
+    table = results.read("attention_ladder", gpu)
+    if table is None:
+        return None
+    path = results.path_for(gpu)
+    path = path.with_name(f"{path.stem}_ladder.svg")
+    write_atomically(path, attention_ladder(table.rows, table.origin, f"Attention forward, fp16, 16,384 tokens, {table.device}").svg + "\n")
+    return path

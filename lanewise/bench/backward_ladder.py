@@ -24,6 +24,7 @@ import numpy as np
 from lanewise import results
 from lanewise.bench.fp32_ladder import PAIRS, RAGGED, TOKENS, WIDTH, interval, milliseconds
 from lanewise.names import find_course
+from lanewise.rungs import FLASH2
 
 COMMAND = "python -m lanewise.bench.backward_ladder"
 Br = 64  # queries of a tile
@@ -199,7 +200,6 @@ def errors(cp: Any, d: int, causal: bool) -> tuple[float, float]:
 
 
 def measure(sizes: Sequence[int]) -> list[results.Row]:
-    from lanewise.bench.fp16_ladder import attention
     from lanewise.cp import real_cupy
 
     cp = real_cupy()
@@ -214,7 +214,7 @@ def measure(sizes: Sequence[int]) -> list[results.Row]:
                 heads = TOKENS // n * WIDTH // d
                 q, k, v, do = drawn(cp, heads, heads, n, n, d)
                 o, lse = cp.full_like(q, cp.nan), cp.full((heads, n), cp.nan, cp.float32)
-                attention(q, k, v, o, lse, causal)
+                FLASH2.prepare(q, k, v, o, lse, causal, 1 / math.sqrt(d))()
                 kernels, inputs = backward(d, causal), [q, k, v, o, do, lse]
                 outputs, room = [cp.full_like(x, cp.nan) for x in (q, k, v)], kernels.room(q)
                 calls: dict[str, Callable[[], Any]] = {

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from lanewise import results
-from lanewise.bench.fp16_ladder import attention
 from lanewise.bench.fp32_ladder import PAIRS, RAGGED, TOKENS, WIDTH, interval, milliseconds
 from lanewise.names import find_course
+from lanewise.rungs import FLASH2
 
 COMMAND = "python -m lanewise.bench.flash2_switches"
 N, ROWS, KEYS = 4096, 128, 64
@@ -141,7 +141,7 @@ def switches(cp: Any) -> list[results.Row]:
             for variant in variants(causal):
                 check(cp, d, causal, variant.ideas)
                 timed.append((variant.series, variant.name, functools.partial(attend, q, k, v, o, lse, causal, variant.ideas)))
-            timed.append(("kernel", "flash2.cuh", functools.partial(attention, q, k, v, o, lse, causal)))
+            timed.append(("kernel", "flash2.cuh", FLASH2.prepare(q, k, v, o, lse, causal, 1 / math.sqrt(d))))
             for series, name, call in timed:
                 mine, theirs = in_turns(cp, call, base, PAIRS if series in ("cumulative", "kernel") else 16)
                 ratios = [y / x for x, y in zip(mine, theirs, strict=True)]
@@ -163,7 +163,7 @@ def short_launches(cp: Any) -> list[results.Row]:
         rng = cp.random.default_rng(heads)
         q, k, v = (rng.standard_normal((heads, n, d), dtype=cp.float32).astype(cp.float16) for _ in range(3))
         o, lse = cp.full_like(q, cp.nan), cp.empty((heads, n), cp.float32)
-        for name, call in (("flash2.cuh", functools.partial(attention, q, k, v, o, lse, False)), ("PyTorch", library(q, k, v, False))):
+        for name, call in (("flash2.cuh", FLASH2.prepare(q, k, v, o, lse, False, 1 / math.sqrt(d))), ("PyTorch", library(q, k, v, False))):
             times = []
             for _ in range(PAIRS):
                 other += 1
