@@ -117,7 +117,8 @@ backward_keys(const T* __restrict__ Q, const T* __restrict__ K, const T* __restr
     const int first = blockIdx.x * Bc, mine = 16 * m * (threadIdx.x / 32);
     const int see = causal ? Nk - Nq : Nk;                  // query i sees keys up to i + see
     const int query_tiles = (Nq + Br - 1) / Br, begin = max(0, first - see) / Br;
-    const Passing<T, d, threads, causal> passing{Q, dO, rows, Nq, (int)blockIdx.y * group, query_tiles, begin, query_tiles - begin, (int)blockIdx.x * (Bc / Br)};
+    const Passing<T, d, threads, causal> passing{Q, dO, rows, Nq, (int)blockIdx.y * group, query_tiles, begin, query_tiles - begin,
+                                                 (int)blockIdx.x * (Bc / Br)};
     const int steps = (query_tiles - begin) * group;
     const size_t at = (size_t)blockIdx.y * Nk * d;
 
@@ -180,7 +181,8 @@ backward_pairs(const T* __restrict__ Q, const T* __restrict__ K, const T* __rest
     const int first = blockIdx.x * Bc, mine = 32 * (threadIdx.x / 64);
     const int see = causal ? Nk - Nq : Nk;                  // query i sees keys up to i + see
     const int query_tiles = (Nq + Br - 1) / Br, begin = max(0, first - see) / Br;
-    const Passing<T, d, threads, causal> passing{Q, dO, rows, Nq, (int)blockIdx.y * group, query_tiles, begin, query_tiles - begin, (int)blockIdx.x * (Bc / Br)};
+    const Passing<T, d, threads, causal> passing{Q, dO, rows, Nq, (int)blockIdx.y * group, query_tiles, begin, query_tiles - begin,
+                                                 (int)blockIdx.x * (Bc / Br)};
     const int steps = (query_tiles - begin) * group;
     const size_t at = (size_t)blockIdx.y * Nk * d;
 

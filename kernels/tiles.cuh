@@ -111,7 +111,6 @@ __device__ __forceinline__ void pack(unsigned (&a)[m][n / 16][4], const float (&
         }
 }
 
-
 // Fragments made by `pack` as rows of d in a tile: 16 m rows from `row`, n columns from chunk `chunk`.
 template <int d, int m, int n>
 __device__ __forceinline__ void put(unsigned char* tile, const unsigned (&a)[m][n / 16][4], int row, int chunk) {
