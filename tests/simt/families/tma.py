@@ -96,12 +96,17 @@ class Box:
         return memory
 
 
-def drawn(rng: np.random.Generator, rank: int, swizzle: str, dtypes: tuple = ("u1", "u2", "i4", "f2", "f4", "f8", "i8"), plain: bool = False) -> Box:
-    """A random array and a box of it. `plain`: no steps, no NaN."""
-    dtype = np.dtype(str(rng.choice(dtypes)))
+ANY = ("u1", "u2", "i4", "f2", "f4", "f8", "i8")
+
+
+def drawn(rng: np.random.Generator, rank: int, swizzle: str, dtypes: tuple = ANY, way: str = "") -> Box:
+    """A random array and a box of it. `way`: "stepped" (a step along the outer axes), "filled" (NaN outside), "narrow" (rows shorter than the swizzle)."""
+    dtype = np.dtype(str(rng.choice(dtypes if way != "filled" else ("f2", "f4", "f8"))))
     unit = 16 // dtype.itemsize
     span = SPANS[swizzle] or 256 * dtype.itemsize
     inner = unit * int(rng.integers(1, min(span // 16, 256 // unit) + 1))
+    if SPANS[swizzle] and way != "narrow":
+        inner = span // dtype.itemsize
     while True:
         rest = [int(n) for n in rng.integers(1, {1: 2, 2: 129, 3: 17, 4: 8, 5: 5}[rank], rank - 1)]
         if int(np.prod(rest)) * (SPANS[swizzle] or inner * dtype.itemsize) <= ROOM - 1024:
@@ -113,10 +118,8 @@ def drawn(rng: np.random.Generator, rank: int, swizzle: str, dtypes: tuple = ("u
     if dtype.kind == "f":
         array = rng.integers(-100, 100, shape).astype(dtype)
     box = (*rest, inner)
-    steps = (1,) * rank
-    if not plain and rng.random() < 0.3:
-        steps = (*(int(n) for n in rng.integers(1, 4, rank - 1)), 1)
-    fill = "nan" if not plain and dtype.kind == "f" and rng.random() < 0.4 else "zero"
+    steps = (*(int(n) for n in rng.integers(1, 4, rank - 1)), 1) if way == "stepped" else (1,) * rank
+    fill = "nan" if way == "filled" else "zero"
     low = [-(b // 2) - 1 for b in box]
     coordinates = tuple(int(rng.integers(a, n + 2)) for a, n in zip(reversed(low), reversed(shape), strict=True))
     offset = 128 * int(rng.integers(0, 8))
@@ -170,17 +173,17 @@ extern "C" __global__ void load_{rank}d({_maps(4)}, const int* numbers, unsigned
 }}"""
 
 
-def load(rank: int, swizzle: str, number: int) -> Case:
+def load(rank: int, swizzle: str, number: int, way: str = "") -> Case:
     def boxes() -> list[Box]:
-        rng = np.random.default_rng([rank, SPANS[swizzle], number])
-        return [drawn(rng, rank, swizzle) for _ in range(4)]
+        rng = np.random.default_rng([rank, SPANS[swizzle], number, len(way)])
+        return [drawn(rng, rank, swizzle, way=way) for _ in range(4)]
 
     def args() -> list:
         four = boxes()
         return [*(b.map() for b in four), _numbers(four), np.zeros((4, ROOM // 4 + 1), np.uint32)]
 
     return Case(
-        name=f"tma.load_{rank}d_{swizzle}_{number}", source=load_source(rank), entry=f"load_{rank}d", args=args, outputs=(5,),
+        name=f"tma.{way or 'load'}_{rank}d_{swizzle}_{number}", source=load_source(rank), entry=f"load_{rank}d", args=args, outputs=(5,),
         expect=lambda *_: [np.stack([np.r_[np.uint32(1), b.image()] for b in boxes()])], grid=4, block=128, shared_bytes=ROOM,
     )  # fmt: skip
 
@@ -207,12 +210,12 @@ extern "C" __global__ void store_{rank}d({_maps(4)}, const int* numbers, const u
 
 def store(rank: int, swizzle: str, number: int = 0, operation: str = "", type: str = "") -> Case:
     """`operation` of PTX `type`: what is in the array already is combined with the box."""
-    dtypes = {"": ("u1", "u2", "i4", "f2", "f4", "f8", "i8"), "f16": ("f2",), "bf16": ("u2",), "f32": ("f4",), "u32": ("u4",), "s32": ("i4",), "u64": ("u8",),
+    dtypes = {"": ANY, "f16": ("f2",), "bf16": ("u2",), "f32": ("f4",), "u32": ("u4",), "s32": ("i4",), "u64": ("u8",),
               "s64": ("i8",), "b32": ("u4",), "b64": ("u8",)}[type]  # fmt: skip
 
     def boxes() -> tuple[list[Box], np.ndarray]:
         rng = np.random.default_rng([rank, SPANS[swizzle], number, len(operation), sum(map(ord, operation + type))])
-        four = [drawn(rng, rank, swizzle, dtypes, plain=True) for _ in range(4)]
+        four = [drawn(rng, rank, swizzle, dtypes) for _ in range(4)]
         image = rng.integers(0, 256, (4, ROOM)).astype(np.uint8)
         if type == "bf16":
             four = [Box(bfloat16s(rng, b.array.shape), b.box, b.swizzle, b.steps, b.fill, b.coordinates, b.offset, True) for b in four]
@@ -273,6 +276,9 @@ REDUCTIONS = (
 )
 CASES: list[Case] = [
     *(load(rank, swizzle, number) for rank in range(1, 6) for swizzle in SPANS for number in range(5)),
+    *(load(rank, swizzle, number, "narrow") for rank in (2, 3) for swizzle in ("32B", "64B", "128B") for number in range(2)),
+    *(load(rank, "none", number, "filled") for rank in range(1, 6) for number in range(2)),
+    *(load(rank, swizzle, 0, "stepped") for rank in range(2, 6) for swizzle in ("none", "128B")),
     *(store(rank, swizzle) for rank in range(1, 6) for swizzle in SPANS),
     *(store(1 + k % 5, tuple(SPANS)[k % 4], 1, op, t) for k, (op, t) in enumerate(REDUCTIONS)),
 ]
