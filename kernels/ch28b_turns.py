@@ -32,8 +32,8 @@ exercise = Exercise(
     ),
     budget=Budget(
         "four turns each",
-        "one __syncthreads(), 12 turns, 3 times a warpgroup's own: a barrier that holds all three would be one for a step more",
-        barriers=1 + 12 + 3,
+        "12 turns, and 3 times a warpgroup's own: barriers that hold all three come on top",
+        barriers=12 + 3,
     ),
     variation=lambda rng: [Case(f"{steps} turns each", data(int(steps)), launch) for steps in rng.integers(2, 12, 3)],
     hints=(

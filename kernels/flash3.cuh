@@ -189,7 +189,7 @@ __device__ __forceinline__ void flash3_block(const ptx::TensorMap& Qm, const ptx
             pack_rows<T>(P, s);
 #pragma unroll 1
             for (int n = work.tiles - 2; n >= 0; --n) {      // P is that of tile n + 1
-                if constexpr (overlap) {                     // S of tile n, O += P V of tile n + 1, the softmax of tile n meanwhile
+                if constexpr (overlap) {                     // both products are begun, S is awaited
                     begin_scores();
                     ptx::mbarrier_wait_parity(v_full + 8 * v.stage, v.parity);
                     values(n < work.tiles - 2);
@@ -199,7 +199,7 @@ __device__ __forceinline__ void flash3_block(const ptx::TensorMap& Qm, const ptx
                     ptx::keep(s);
                     free_k();
                     mask(n);
-                    softmax_rows(s, m, l, shrink, scale2);
+                    softmax_rows(s, m, l, shrink, scale2);   // under O += P V
                     ptx::wgmma_wait<0>();
                     ptx::keep(o);
                     ptx::keep(P);

@@ -45,13 +45,14 @@ class _Task:
     tile: int
     left: int
     waits: int = 0  # tasks it needs that aren't done
+    part: int = 0  # cycles that it gets at a time
 
 
 def timetable(costs: Costs, tiles: int, warpgroups: int = 2, stages: int = 2, alike: bool = False, turns: bool = False, overlap: bool = False) -> list[Span]:
     """When each unit does what, for one block. K and V have `stages` places each; tiles come as soon as their place is free, in the order K0, K1, V0, K2, V1
 
-    `alike`: all warps meet after every tile (none is apart to load). `turns`: a warpgroup's product runs to its end before another one's begins; else the
-    tensor cores serve both by turns of a quarter of a product. `overlap`: S of the next tile is begun before O of this one.
+    `alike`: all warps meet after every tile (none is apart to load). `turns`: what a unit has begun for a warpgroup it ends before it serves another one;
+    else it does a quarter of a task at a time for each. `overlap`: S of the next tile is begun before O of this one.
 
     Raises ValueError for less than two stages or no tile.
     """
@@ -74,14 +75,14 @@ def timetable(costs: Costs, tiles: int, warpgroups: int = 2, stages: int = 2, al
             add(1, w, "S", n, costs.scores, [("K", -1, n), *before, *met])
             add(2, w, "P", n, costs.softmax, [("S", w, n), ("P", w, n - 1)])
             add(1, w, "O", n, costs.values, [("P", w, n), ("V", -1, n), ("O", w, n - 1), *([("S", w, n + 1)] if overlap and n + 1 < tiles else [])])
-    return _run(tasks, needs, 0 if turns else max(1, min(costs.scores, costs.values) // 4))
+    return _run(tasks, needs, parts=1 if turns else 4)
 
 
-def _run(tasks: dict, needs: dict, quantum: int) -> list[Span]:
-    """Each unit serves who is ready, first come first served; with a quantum, that many cycles at a time."""
+def _run(tasks: dict, needs: dict, parts: int) -> list[Span]:
+    """Each unit serves who is ready, first come first served, a task in `parts` parts."""
     after: dict[tuple[str, int, int], list[_Task]] = {key: [] for key in tasks}
     for key, task in tasks.items():
-        task.waits = len(needs[key])
+        task.waits, task.part = len(needs[key]), max(1, -(-task.left // parts))
         for one in needs[key]:
             after[one].append(task)
     queues = {unit: deque(task for task in tasks.values() if task.unit == unit and not task.waits) for unit in UNITS}
@@ -92,7 +93,7 @@ def _run(tasks: dict, needs: dict, quantum: int) -> list[Span]:
         for unit in UNITS:
             if unit not in busy and queues[unit]:
                 task = queues[unit].popleft()
-                busy[unit] = (now, now + (min(task.left, quantum) if quantum else task.left), task)
+                busy[unit] = (now, now + min(task.left, task.part), task)
         now = min(end for _, end, _ in busy.values())
         for unit in UNITS:
             if unit in busy and busy[unit][1] == now:

@@ -16,8 +16,7 @@ extern "C" __global__ void __launch_bounds__(384) turns(
     const int w = threadIdx.x / 128, warp = threadIdx.x / 32 % 4;
     const bool first = threadIdx.x % 128 == 0;
 
-    if (threadIdx.x == 0) taken = 0;
-    __syncthreads();  // taken is 0 for all
+    if (threadIdx.x == 0) taken = 0;  // mine is the first turn
     // Barrier 1 + w: it is warpgroup w's turn. 128 threads wait at it, and the
     // 128 of the one before arrive.
     //@solution who lets warpgroup 0 begin?
