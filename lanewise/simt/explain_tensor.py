@@ -39,6 +39,13 @@ def accumulator_used(
     return Finding("async-copy", "error", text, line=line, thread=thread, block=block, count=count)
 
 
+def accumulators_unset(*, line: int | None, thread: Dim3, block: Dim3) -> Finding:
+    """A product adds to registers that hold anything."""
+    text = f"uninitialised read: the wgmma{at_line(line)} of {who(thread, block)} adds to accumulators that nobody has set. "
+    text += "Set them to 0 before wgmma.fence, or let the first product overwrite them (scale-d false)."
+    return Finding("uninitialised-read", "error", text, line=line, thread=thread, block=block)
+
+
 def missing_wgmma_fence(*, line: int | None, thread: Dim3, block: Dim3, first: bool) -> Finding:
     """Registers written by ordinary instructions go into a product that no wgmma.fence stands before."""
     why = "no wgmma.fence has come yet" if first else "its registers were written since the last wgmma.fence"
@@ -62,11 +69,18 @@ def descriptor_outside(
 def descriptor_misaligned(
     *, line: int | None, operand: str, array: str, index: int, dims: tuple[int, ...] | None, span: int, late: int, base: int, thread: Dim3, block: Dim3
 ) -> Finding:
-    """A swizzled matrix that doesn't begin where the swizzle's pattern does, and whose base offset doesn't say so."""
-    text = f"misaligned: the matrix {operand} of the wgmma{at_line(line)} begins at {element(array, index, dims)}, {plural(late, 'byte')} behind a multiple of "
-    text += f"{8 * span}, where the pattern of the {span}-byte swizzle begins; the descriptor's base offset is {base} ({who(thread, block)}). "
-    text += f"Align the tile to {8 * span} bytes."
-    return Finding("misaligned", "error", text, line=line, array=array, index=index_value(index, dims), thread=thread, block=block)
+    """A swizzled matrix that doesn't begin where the swizzle's pattern does: an error where the base offset says something else, a remark where it is 0.
+
+    With a base offset of 0 the pattern goes by the address alone, as a tensor copy writes it (measured on an H200).
+    """
+    kind, severity = ("misaligned", "error") if base else ("swizzle-alignment", "remark")
+    text = f"{kind.replace('-', ' ')}: the matrix {operand} of the wgmma{at_line(line)} begins at {element(array, index, dims)}, {plural(late, 'byte')} "
+    text += f"behind a multiple of {8 * span}, where the pattern of the {span}-byte swizzle begins; the descriptor's base offset is {base} "
+    text += f"({who(thread, block)}). "
+    text += f"Align the tile to {8 * span} bytes" + (", or say the row of the pattern in the base offset." if base else ".")
+    if not base:
+        text += " Tensor copies write such a tile so that wgmma reads it right; a swizzle by rows counted from the tile's start is wrong."
+    return Finding(kind, severity, text, line=line, array=array, index=index_value(index, dims), thread=thread, block=block)
 
 
 def descriptors_differ(*, line: int | None, operand: str, thread: Dim3, block: Dim3) -> Finding:

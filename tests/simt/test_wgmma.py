@@ -143,6 +143,15 @@ def test_registers_written_between_two_groups_without_a_fence() -> None:
     assert found.kind == "async-copy" and "its registers were written since" in found.message
 
 
+def test_accumulators_that_nobody_set() -> None:
+    unset = GOOD.replace(READY, READY + " float o[4]; keep(o);").replace("mma(d,", "mma(o,")
+    unset = unset.replace("keep(d);", "keep(o); for (int i = 0; i < 4; ++i) d[i] = o[i];")
+    found = only(unset)
+    assert (found.kind, found.line) == ("uninitialised-read", MMA) and "adds to accumulators that nobody has set" in found.message
+    assert launch(unset.replace("float o[4];", "float o[4] = {};")).ok
+    assert launch(unset.replace("keep(o);", "if (threadIdx.x >= 0) for (int i = 0; i < 4; ++i) o[i] = a[i]; keep(o);", 1)).ok
+
+
 def test_no_proxy_fence() -> None:
     found = [f for f in launch(GOOD.replace("proxy(); ", "")).findings if f.severity == "error"]
     assert found and {f.kind for f in found} == {"async-copy"} and "fence.proxy.async" in found[0].message
@@ -180,8 +189,11 @@ def test_a_tile_that_begins_inside_the_swizzle_pattern() -> None:
     found = [f for f in launch(GOOD.replace("B + 16 * k, 16, 1024, 1)", "C - 64 + 16 * k, 16, 1024, 1)")).findings if f.kind == "misaligned"]
     assert not found  # out of bounds comes first
     body = GOOD.replace("A + 16 * k, 16, 1024, 1)", "A + 64 + 16 * k, 16, 896, 1)")
-    found = [f for f in launch(body).findings if f.kind == "misaligned"]
-    assert found and "128 bytes behind a multiple of 1024" in found[0].message and found[0].index == 64
+    found = [f for f in launch(body).findings if f.kind == "swizzle-alignment"]
+    assert found and "128 bytes behind a multiple of 1024" in found[0].message and found[0].index == 64 and found[0].severity == "remark"
+    assert launch(body.replace("A + 64 + 16 * k, 16, 896, 1)", "A + 64 + 16 * k, 16, 896, 1) + (1ull << 49)")).ok, "the base offset says so"
+    found = [f for f in launch(body.replace("A + 64 + 16 * k, 16, 896, 1)", "A + 64 + 16 * k, 16, 896, 1) + (2ull << 49)")).findings if f.kind == "misaligned"]
+    assert found and "the descriptor's base offset is 2" in found[0].message and found[0].severity == "error"
 
 
 def test_descriptors_that_differ_between_lanes() -> None:

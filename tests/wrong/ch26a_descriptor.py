@@ -9,7 +9,7 @@ WRONG = [
     Wrong("stride in bytes", [(RETURN, RETURN.replace("8 * 128 / 16", "8 * 128"))], kind="out-of-bounds", says="stride offset 16384 bytes"),
     Wrong("stride of a row", [(RETURN, RETURN.replace("8 * 128 / 16", "128 / 16"))], kind="wrong-values"),
     Wrong("address in bytes", [(RETURN, RETURN.replace("(at >> 4)", "at"))], kind="out-of-bounds", says="the matrix A of the wgmma"),
-    Wrong("one panel", [(AT, "const unsigned at = step * 32;")], kind="misaligned", says="128 bytes behind a multiple of 1024"),
+    Wrong("one panel", [(AT, "const unsigned at = step * 32;")], kind="wrong-values"),  # an H200 reads it, too
     Wrong("the first panel twice", [(AT, "const unsigned at = step % 4 * 32;")], kind="wrong-values"),
     Wrong("steps of 16 bytes", [(AT, AT.replace("* 32", "* 16"))], kind="wrong-values"),
     Wrong(

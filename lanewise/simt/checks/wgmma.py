@@ -74,7 +74,7 @@ def matrix(g: Group, site: int, bits: int, across: int, deep: int) -> ndarray | 
     known = _distinct(d, across, deep)
     if not _inside(faults, g, site, d, chunks(d, across, deep)):
         return None
-    if d.span and d.late and d.base != d.start >> 7 & 7:
+    if d.late and (d.base - (d.start >> 7)) % (d.span // 16):
         array, index, _, _, dims = faults.shared_at(site, d.start)
         thread, block = faults.lane(g, 0)
         faults.add(
@@ -147,6 +147,14 @@ def differ(g: Group, site: int) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ accumulators
+
+
+def unset_accumulators(g: Group, site: int, add: Any) -> None:
+    """A product adds to accumulators that nothing has written."""
+    faults = g.batch.machine.faults
+    if np.any(add):
+        thread, block = faults.lane(g, 0)
+        faults.add(explain_tensor.accumulators_unset(line=faults.line(site), thread=thread, block=block))
 
 
 def register_used(state: State, g: Group, sites: tuple[int, ...], number: int | None, line: int, shape: bool, p: Any) -> None:

@@ -28,6 +28,7 @@ class Use:
 class Registers:
     used: dict[int, Use] = field(default_factory=dict)  # index of an instruction → what it uses
     unfenced: set[int] = field(default_factory=set)  # products with registers written by others since the last wgmma.fence
+    unset: set[int] = field(default_factory=set)  # products with accumulators that nothing has written, whatever the path
 
 
 @dataclass(slots=True)
@@ -35,9 +36,10 @@ class _State:
     origin: dict[str, frozenset[int]]
     age: dict[int, int]
     written: frozenset[str]
+    unset: set[str]  # never written on any path
 
     def copy(self) -> _State:
-        return _State(dict(self.origin), dict(self.age), self.written)
+        return _State(dict(self.origin), dict(self.age), self.written, set(self.unset))
 
     def join(self, other: _State) -> bool:
         """Take over what may also be; whether that was anything new."""
@@ -54,6 +56,9 @@ class _State:
         if not other.written <= self.written:
             self.written |= other.written
             changed = True
+        if not self.unset <= other.unset:
+            self.unset &= other.unset
+            changed = True
         return changed
 
 
@@ -63,7 +68,9 @@ def analyse(graph: Graph) -> Registers | None:
         return None
     found = Registers()
     before: list[_State | None] = [None] * len(graph.blocks)
-    before[0] = _State({}, {}, frozenset())
+    accumulators = {name for i in graph.body if i.opcode == "wgmma" and i.modifiers[0] == "mma_async" for name in _names(i.operands[0])}
+    sources = {name for i in graph.body if i.opcode == "mov" and not accumulators.isdisjoint(_names(i.operands[0])) for name in _names(i.operands[1])}
+    before[0] = _State({}, {}, frozenset(), accumulators | sources)
     waiting = [0]
     while waiting:
         index = waiting.pop()
@@ -77,6 +84,10 @@ def analyse(graph: Graph) -> Registers | None:
                 waiting.append(successor)
             elif known.join(after) and successor not in waiting:
                 waiting.append(successor)
+    found = Registers()  # what was found on the way held for the paths seen so far
+    for block, state in zip(graph.blocks, before, strict=True):
+        if state is not None:
+            _through(graph, block, state, found)
     return found
 
 
@@ -94,6 +105,7 @@ def _through(graph: Graph, block: Block, s: _State, found: Registers) -> _State:
                 s.origin.pop(name, None)
             if made:
                 s.written |= frozenset(made)
+                s.unset.difference_update(made)
     return s
 
 
@@ -134,6 +146,10 @@ def _wgmma(graph: Graph, index: int, i: Instruction, s: _State, found: Registers
         if not s.written.isdisjoint(accumulators + held):
             found.unfenced.add(index)
         s.written -= frozenset(accumulators)
+        adds = i.operands[3]
+        if not s.unset.isdisjoint(accumulators) and not (isinstance(adds, Imm) and not adds.value):
+            found.unset.add(index)
+        s.unset.difference_update(accumulators)
         for name in accumulators:
             s.origin[name] = frozenset((index,))
         s.age[index] = 0
@@ -141,6 +157,10 @@ def _wgmma(graph: Graph, index: int, i: Instruction, s: _State, found: Registers
 
 def _move(i: Instruction, s: _State) -> None:
     targets, sources = _names(i.operands[0]), _names(i.operands[1])
+    if not sources or not s.unset.issuperset(sources):
+        s.unset.difference_update(targets)
+    elif i.predicate is None:
+        s.unset.update(targets)
     products = frozenset().union(*(s.origin.get(name, frozenset()) for name in sources))
     for name in targets:
         here = products | s.origin.get(name, frozenset()) if i.predicate is not None else products

@@ -44,6 +44,7 @@ class Product:
     b_deep: int
     sign: int
     saturate: bool
+    unset: bool  # accumulators that nothing has written
     unfenced: bool  # registers were written since the last wgmma.fence, on some path
 
 
@@ -166,6 +167,8 @@ def multiply(g, p: Product, a_site: int, b_site: int, d: tuple, a, b, add) -> tu
     """The registers of D. `add`: whether D counts, else it is overwritten."""
     where_a, where_b = None if p.in_registers else of_warps(g, a_site, a), of_warps(g, b_site, b)
     wgmma_state.state(g.batch).issue(g, p, a_site, b_site, where_a, where_b)
+    if p.unset and add is not False and g.batch.machine.check:
+        checks.unset_accumulators(g, b_site, add)
     total = _product(g, p, a, where_a, where_b)
     if p.sign < 0:
         total = -total
@@ -239,7 +242,7 @@ def _product_of(e: Emitter, i: Instruction) -> Product:
     if len(accumulators) * per != n // 2:
         raise e.unsupported("another number of accumulators")
     return Product(n, k, a, b, layout("c", 16, n, d, n // 2), in_registers, k * (turns[0] != 0), k * (turns[1] != 0), one, "satfinite" in i.modifiers,
-                   registers is not None and e.index in registers.unfenced)  # fmt: skip
+                   registers is not None and e.index in registers.unset, registers is not None and e.index in registers.unfenced)  # fmt: skip
 
 
 def emit_wgmma(e: Emitter, i: Instruction) -> None:

@@ -65,7 +65,7 @@ def chunks(d: Descriptor, across: int, deep: int) -> ndarray:
     per = d.span // CHUNK
     panel = chunk // per * d.leading if deep else 0
     place = d.start + panel + group * d.stride + within * d.span + (chunk % per if deep else chunk) * CHUNK
-    row = (place >> 7) - d.base
+    row = (place >> 7) - d.base  # the pattern goes by the address, less the base offset: so on an H200, for every row it may begin at
     return place ^ (row & per - 1) * CHUNK
 
 
