@@ -17,7 +17,7 @@ from .checks import Happened, SharedCheck, proxy, waiting
 from .checks.cluster import ClusterCheck
 from .clusters import apart_in_cluster
 from .group import Frame, Group
-from .mbarriers import woken_by_time
+from .mbarrier_waits import woken_by_time
 from .meeting import member_mask, missing_lanes, together
 from .memory import LocalMemory, SharedMemory
 from .progress import DEPTH, Watch

@@ -16,13 +16,12 @@ from .access import lanes_group, lanes_of
 from .clusters import OFFSET, RANK_SHIFT, peer_columns
 from .group import Group
 from .shapes import take_rows
-from .values import Split, full, i64, ndarray, tidy, u64
+from .values import Split, full, i64, ndarray
 
 if TYPE_CHECKING:
     from .batch import Batch
 
 MOST = (1 << 20) - 1  # arrivals, and bytes, of a phase
-TIMEOUTS = 16  # answers "not yet" without any change meanwhile until it is a deadlock
 
 
 @dataclass(eq=False, slots=True)
@@ -49,24 +48,6 @@ class Barrier:
             self, expected=self.expected[keep], pending=self.pending[keep], tx=self.tx[keep], phase=self.phase[keep], announced=self.announced[keep],
             live=self.live[keep], data=[(phase[keep], landing.columns(keep)) for phase, landing in self.data if (phase[keep] >= 0).any()],
         )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Waits:
-    """What a parked group waits for: barriers, and for messages the wait that its first lane stands in."""
-
-    offsets: frozenset[int]
-    iid: int
-    offset: int  # of the first lane that can't go on
-    row: int
-    column: int
-    phase: int  # number of the phase that must complete
-
-    def map(self, f) -> Waits:
-        return self
-
-    def merged(self, other: Waits, join) -> Waits:
-        return self
 
 
 class Barriers:
@@ -246,90 +227,6 @@ def per_block(part: Group, value) -> tuple[ndarray, Any]:
     return np.bincount(part.cols, weights=v[:, 0], minlength=part.batch.B).astype(i64)[columns], columns
 
 
-# ------------------------------------------------------------------------------------------------ waiting
-
-
-def wait(g: Group, iid: int, address, operand, parity: bool, acquires: bool, predicate, slot: int, next_pc: int) -> int:
-    """test_wait and try_wait: lanes whose phase is complete go on with True, the others wait (with False if nobody else can go on)."""
-    from .checks import mbarrier as check
-
-    batch = g.batch
-    table = barriers(batch)
-    out = np.ones(g.shape, bool)
-    blocked: Waits | None = None
-    offsets = []
-    skip = None if predicate is True else ~np.broadcast_to(predicate, g.shape)
-    if skip is not None and skip.all():
-        return next_pc
-    for offset, part, index in parts(g, address):
-        b = table.at.get(offset)
-        if batch.machine.check:
-            check.used(batch, part, iid, offset, b, "waits for")
-        if b is None:
-            continue  # reported; nothing will ever complete it
-        offsets.append(offset)
-        phases = b.phase[None, :] if part.cols is None else b.phase[part.cols][:, None]
-        value = of_part(g, part, index, operand)
-        if parity:
-            wanted = np.asarray(full(value), dtype=i64) & 1
-            complete = (phases & 1) != wanted
-        else:
-            complete = (np.asarray(full(value), dtype=u64) >> u64(40)).astype(i64) < phases
-        complete = np.broadcast_to(complete, part.shape)
-        if index is None:
-            out = complete.copy()
-        elif part.cols is None:
-            out[index] = complete
-        else:
-            out.reshape(-1)[index] = complete[:, 0]
-        if not complete.all():
-            blocked = blocked or _blocked(part, complete, iid, b)
-        if complete.any():
-            table.land(b, b.phase)
-            if acquires and batch.happened is not None:
-                _acquire(batch, part, b, complete)
-    if skip is not None:
-        out |= skip
-    if blocked is not None and not out.all():
-        if g.waits == "forced":
-            g.waits = ""
-        elif not out.any():
-            g.waits = "mbarrier"
-            g.held = Waits(frozenset(offsets), blocked.iid, blocked.offset, blocked.row, blocked.column, blocked.phase)
-            return -1
-        else:
-            g.regs[slot] = True if skip is None else _kept(g, slot, skip, True)
-            return batch.branch(g, out, next_pc, g.pc)
-    elif g.waits == "forced":
-        g.waits = ""
-    answer = _folded(out)
-    g.regs[slot] = answer if skip is None else _kept(g, slot, skip, answer)
-    return next_pc
-
-
-def _blocked(part: Group, complete: ndarray, iid: int, b: Barrier) -> Waits:
-    """The wait of a lane that can't go on, for messages: one that bytes are missing for tells most."""
-    lanes = np.flatnonzero(~complete.ravel())
-    columns = lanes % part.batch.B if part.cols is None else part.cols[lanes]
-    k = int(np.argmax(b.tx[columns] != 0))
-    column = int(columns[k])
-    return Waits(frozenset(), iid, b.offset, int(part.rows[lanes[k] // part.shape[1]]), column, int(b.phase[column]))
-
-
-def _acquire(batch: Batch, part: Group, b: Barrier, complete: ndarray) -> None:
-    """The lanes that go on know what was published with the phases they have seen, block by block of a cluster."""
-    happened = batch.happened
-    assert happened is not None
-    size = happened.size
-    for rank in range(size):
-        if part.cols is None:
-            rows = part.rows[complete[:, rank::size].any(axis=1)]
-        else:
-            rows = np.unique(part.rows[complete[:, 0] & (part.cols % size == rank)])
-        if len(rows):
-            happened.acquire(rank * batch.T + rows, b.done[rank], happened.slot(b.slot, rank), int(b.phase[rank::size].max()))
-
-
 def sources(g: Group, part: Group, index: ndarray | None) -> tuple[ndarray, ndarray]:
     """For each lane of a part that stands alone with its block: the lane's own block column, and the one whose barrier it names."""
     B = g.batch.B
@@ -353,30 +250,3 @@ def publish(g: Group, part: Group, index: ndarray | None, b: Barrier, iid: int) 
             b.coming[rank] = np.maximum(b.coming[rank], happened.released(people))
             for who in people[people // happened.T != rank].tolist():
                 b.remote[rank, who] = (g.batch.time - 1, iid)
-
-
-def _folded(out: ndarray):
-    return tidy(out.flat[0]) if (out == out.flat[0]).all() else out
-
-
-def _kept(g: Group, slot: int, skip: ndarray, value):
-    """The predicate register where the instruction's own predicate is false stays as it was."""
-    old = g.regs[slot]
-    return np.where(skip, False if old is None else old, value)
-
-
-def woken_by_time(batch: Batch) -> bool:
-    """Nobody can run: those who wait for mbarriers get the answer "not yet". False if that was tried often enough without any change."""
-    waiting = [g for g in batch.groups if g.waits == "mbarrier"]
-    if not waiting:
-        return False
-    table, stores = barriers(batch), batch.machine.stores
-    last, times = table.timeouts
-    times = times + 1 if last == stores else 0
-    table.timeouts = (stores, times)
-    if times >= TIMEOUTS:
-        return False
-    for g in waiting:
-        g.waits = "forced"
-    batch.watch.forget()  # what they do next is no endless loop: see TIMEOUTS
-    return True

@@ -13,7 +13,8 @@ from ..arithmetic import add64
 from ..checks import mbarrier as check
 from ..checks import proxy
 from ..codegen import Emitter
-from ..mbarriers import MOST, Barrier, barriers, of_part, parts, per_block, publish, sources, wait
+from ..mbarrier_waits import wait
+from ..mbarriers import MOST, Barrier, barriers, of_part, parts, per_block, publish, sources
 from ..memory import SHARED_WINDOW
 from ..ptx import Address, Instruction, Reg
 from ..values import full, i64, ndarray, u32, u64
