@@ -63,6 +63,7 @@ class Machine:
         self.argument_names: dict[str, str] = {}
         self.by_argument: dict[str, Allocation] = {}
         self.tensor_maps: dict[int, Allocation] = {}  # number of a tensor map → the memory of its array
+        self.tiles: dict[int, str] = {}  # tensor copy → the shared array that it fills
         self.tma_load_bytes = self.tma_store_bytes = self.tma_requests = self.tma_sectors = 0
         self.local_arrays: dict[str, tuple[str, tuple[int, ...] | None]] = {}
         self.barrier_sites: dict[tuple[int, int], int] = {}

@@ -54,12 +54,17 @@ def uncoalesced(
     return Finding("uncoalesced", "remark", text, line=line, array=array, count=requests)
 
 
-def bank_conflict(*, line: int | None, array: str | None, wavefronts: int, requests: int, ideal: float, access: str = "read") -> Finding:
-    """A line of shared memory accesses that needs several passes. `ideal`: wavefronts a request without conflicts."""
+def bank_conflict(
+    *, line: int | None, array: str | None, wavefronts: int, requests: int, ideal: float, access: str = "read", copied: bool = False
+) -> Finding:
+    """A line of shared memory accesses that needs several passes. `ideal`: wavefronts a request without conflicts; `copied`: tensor copies fill the array."""
     name = array or "shared memory"
+    step = "Pad the rows by one element (s[32][33]), or change which lane takes which column."
+    if copied:
+        step = "A tensor copy can't pad rows: give its map a swizzle, and read 16-byte piece p of row r at p ^ r % 8 (128B), or change which lane takes what."
     text = (
         f"bank conflict: the {NOUN[access]}s of {name}{at_line(line)} take {per(wavefronts, requests)} passes a request where {short(ideal)} would do: "
-        "lanes of one warp want different words of one bank. Pad the rows by one element (s[32][33]), or change which lane takes which column."
+        f"lanes of one warp want different words of one bank. {step}"
     )
     return Finding("bank-conflict", "remark", text, line=line, array=array, count=requests)
 

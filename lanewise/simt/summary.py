@@ -144,6 +144,7 @@ def _access_bytes(i: Instruction) -> int:
 def _remarks(report: Report, machine: Machine) -> None:
     """What is right but slow, from the counters of each memory instruction."""
     found = Faults(machine)
+    tiles = set(machine.tiles.values())
     for site, (requests, units) in zip(machine.program.sites, machine.counts, strict=False):
         if not requests:
             continue
@@ -164,7 +165,11 @@ def _remarks(report: Report, machine: Machine) -> None:
             ideal = max((site.joined.bytes if site.joined else size) / 4, 1)  # loads that ptxas joins are one wide request
             if units > 1.5 * requests * ideal:
                 name = machine.array_name(site)
-                found.add(remarks.bank_conflict(line=site.line, array=name, wavefronts=units, requests=requests, ideal=ideal, access=access))
+                found.add(
+                    remarks.bank_conflict(
+                        line=site.line, array=name, wavefronts=units, requests=requests, ideal=ideal, access=access, copied=name in tiles
+                    )
+                )  # fmt: skip
         elif space == "local" and kind == "st":
             found.add(remarks.local_memory(line=site.line, bytes=machine.program.main.local_size, array=machine.local_name(site)))
     _divergence(report, machine, found)

@@ -270,6 +270,14 @@ def test_a_swizzle_that_begins_amid_its_pattern():
     assert right and "repeats every 1024 bytes of the shared address, and the box begins 512 bytes behind such a multiple" in found.message
 
 
+def test_columns_of_a_tile_want_a_swizzle():
+    """The remark on bank conflicts doesn't advise to pad what a copy fills."""
+    source = changed(DOUBLE, ("tile[r][t % 32] *= 2", "tile[t % 32][r] *= 2"))
+    report, right = double(source)
+    found = next(f for f in report.remarks if f.kind == "bank-conflict")
+    assert right and "A tensor copy can't pad rows: give its map a swizzle" in found.message
+
+
 def test_a_map_chosen_among_parameters():
     """An H200 stops with an illegal instruction: its address must be a parameter's own."""
     source = changed(DOUBLE, ("ptx::TensorMap out)", "ptx::TensorMap out, const __grid_constant__ ptx::TensorMap last)"))

@@ -136,6 +136,8 @@ def load(g, iids: tuple[int, int, int], to, tensor, barrier, coordinates: tuple,
             continue
         if m.check:
             map_check.aligned_to_pattern(lane.g, write, tm, to_)
+            if write not in m.tiles:
+                m.tiles[write] = m.faults.shared_at(write, to_)[0]
         data = [_box(lane, k, read, tm, tuple(c)) for k, c in enumerate(where.tolist())]
         same = all(x is data[0] for x in data)
         table = data[0][:, None] if same else np.stack(data, axis=1)
