@@ -106,7 +106,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) flash_specialised(
         if (lane % 4 == 0) LSE[head * Nq + r] = m[h] * scale + logf(sum);
         __half2* to = (__half2*)(O + ((size_t)head * Nq + r) * d);
         for (int i = 0; i < d / 8; ++i)
-            to[i * 4 + lane % 4] = __floats2half2_rn(o[4 * i + 2 * h] / sum,
-                                                     o[4 * i + 2 * h + 1] / sum);
+            to[i * 4 + lane % 4] = __floats2half2_rn(
+                o[4 * i + 2 * h] / sum, o[4 * i + 2 * h + 1] / sum);
     }
 }

@@ -2,7 +2,7 @@
 // still multiply P V of the tile before.
 //
 // grid:  ceil(Nq / 64)            block: 128 threads: a warpgroup
-// shared: dynamic, 73728 bytes: Q, and four stages of K and V
+// shared: dynamic, 40960 bytes: Q, and two stages of K and V
 // Qm:    tensor map of fp16 (Nq, 64), read, boxes (64, 64), swizzle 128B
 // Km, Vm: tensor maps of fp16 (Nk, 64), read, the same boxes
 // O:     float32 (Nq, 64), written
@@ -14,7 +14,7 @@ extern "C" __global__ void __launch_bounds__(128) overlap(
     const __grid_constant__ ptx::TensorMap Km,
     const __grid_constant__ ptx::TensorMap Vm, float* O, int Nq, int Nk,
     float scale) {
-    constexpr int stages = 4;
+    constexpr int stages = 2;
     constexpr unsigned tile = 64 * 128;  // bytes of 64 rows
     extern __shared__ __align__(1024) unsigned char memory[];
     __shared__ __align__(8) unsigned long long bars[stages];
@@ -86,7 +86,8 @@ extern "C" __global__ void __launch_bounds__(128) overlap(
         ptx::keep(o);
         scale_rows(o, shrink);
         pack();
-        __syncthreads();  // all warps are done with tile n - 1
+        // No product of the warpgroup reads tile n - 1 any more: its stage is
+        // free for tile n + 1.
         if (threadIdx.x == 0 && n + 1 < tiles) load(n + 1);
     }
     ptx::keep(o);

@@ -34,4 +34,4 @@ def test_a_kernel_file_keeps_the_form(path):
     assert "grid" in "".join(lines[:head]) and "block" in "".join(lines[:head])
     assert "#define" not in text
     slug = Key.parse(path.stem).slug
-    assert re.search(rf'extern "C" __global__ void (__launch_bounds__\([\w, ]+\)\s+)?{slug}\(', text)
+    assert re.search(rf'extern "C" __global__ void ((__launch_bounds__|__cluster_dims__)\([\w, ]+\)\s+)*{slug}\(', text)
