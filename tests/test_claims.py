@@ -15,7 +15,7 @@ from lanewise.names import CourseError, find_course
 
 COURSE = find_course()
 # Digits that are names, not numbers.
-NAMES = re.compile(r"\{\w+\}|ch\d\d\w*|L[12]\b|N²|N × N|float32|fp16|bf16|H200")
+NAMES = re.compile(r"\{\w+\}|ch\d\d\w*|L[12]\b|N²|N × N|float32|fp16|bf16|H200|FlashAttention-\d|flash\d")
 
 
 def test_the_page_is_what_the_results_give() -> None:
@@ -116,6 +116,7 @@ def test_counts_measured_again_are_the_stored_ones(name: str) -> None:
         ("backward", lambda: measure.backward((64,))),
         ("sixteen_bits", lambda: measure.sixteen_bits((1,))),
         ("streamed_keys", lambda: measure.streamed_keys((1000,))),
+        ("tile_costs", lambda: [row for row in measure.tile_costs((64,)) if row["warps"] == 4]),
     ],
 )
 def test_some_rows_measured_again_are_stored_ones(name: str, rows) -> None:

@@ -59,8 +59,8 @@ def shown_verdict(claim: Claim, known: dict[str, dict[str, str]]) -> str:
 
 
 def section(table: Table) -> str:
-    """A table of results with its origin."""
-    heads = list(table.rows[0])
+    """A table of results with its origin. The ends of intervals, two for each ratio, are left to results/."""
+    heads = [head for head in table.rows[0] if not head.endswith((" low", " high"))]
     versions = ", ".join(f"{name} {version}" for name, version in table.versions.items())
     driver = f", driver {table.driver}" if table.driver else ""
     lines = ["| " + " | ".join(head.replace("gb_s", "GB/s").replace("_", " ") for head in heads) + " |", "|" + "---|" * len(heads)]

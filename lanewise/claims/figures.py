@@ -10,7 +10,9 @@ from lanewise.simt.gpus import GPUS, KB
 # GPT-3 175B: Brown et al., 2020, table 2.1; the context is 2048 tokens.
 GPT3_LAYERS, GPT3_HEADS, GPT3_D, GPT3_N = 96, 96, 128, 2048
 # NVIDIA H200 data sheet: float32 without tensor cores, float16 on them (dense), and memory in bytes.
-H200_FP32_TFLOPS, H200_FP16_TFLOPS, H200_BYTES = 67.0, 989.0, 141e9
+H200_FP32_TFLOPS, H200_FP16_TFLOPS, H200_BYTES, H200_GB_S = 67.0, 989.0, 141e9, 4800.0
+# Columns of the table attention_ladder: the course's rungs and libraries.
+RUNGS = {"flash2": "flash2", "flash3": "flash3", "fa2": "FlashAttention-2", "cudnn": "cuDNN", "fa4": "FlashAttention-4"}
 
 Tables = Mapping[str, Table]
 Figures = dict[str, str]
@@ -18,7 +20,10 @@ Figures = dict[str, str]
 
 def figures(tables: Tables) -> dict[str, Figures]:
     """Table name → its figures. A table that wasn't measured has none. Raises StopIteration or KeyError where a table lacks an expected row or column."""
-    return {name: OF[name](tables[name]) for name in OF if name in tables}
+    found = {name: OF[name](tables[name]) for name in OF if name in tables}
+    if "attention_ladder" in found and "tensor_ladder" in found:
+        found["attention_ladder"] |= shares_of_a_product(tables["attention_ladder"], tables["tensor_ladder"])
+    return found
 
 
 def memory_levels(table: Table) -> Figures:
@@ -131,7 +136,6 @@ def tiles(table: Table) -> Figures:
         "pairs_by_Bc": ", ".join(f"{by_Bc[Bc]['tile_pairs']}" for Bc in sorted(by_Bc)),
         "formula_misses": f"{sum(row['asked'] != row['formula'] for row in table.rows)}",
         "scores_written": f"{sum(row['scores_written'] for row in table.rows)}",
-        "shared_by_Bc": ", ".join(f"{by_Bc[Bc]['shared_bytes']:,}" for Bc in sorted(by_Bc)),
     }
 
 
@@ -242,20 +246,48 @@ def short_launches(table: Table) -> Figures:
         "short_tflops": ", ".join(f"{row['TFLOPs']:.1f}" for row in rows),
         "short_us": ", ".join(f"{row['us']:.0f}" for row in rows),
         "short_intensity": f"{rows[-1]['flops_a_byte']:.0f}",
+        "short_bandwidth": f"{100 * rows[-1]['gb_s'] / H200_GB_S:.0f}",
     }
 
 
 def flash2_switches(table: Table) -> Figures:
-    """What each idea gains when it joins those before it: from and to, over both head sizes and masks; and the shares of the data sheet's peak."""
+    """What each idea gains when it joins those before it: from and to, over both head sizes and masks."""
     gains: dict[str, list[float]] = {}
     for d, causal in ((64, False), (64, True), (128, False), (128, True)):
         steps = [row for row in table.rows if (row["d"], row["causal"], row["series"]) == (d, causal, "cumulative")]
         for before, after in zip(steps, steps[1:], strict=False):
             gains.setdefault(after["idea"].removeprefix("+ ").replace("exp2", "power").replace(" ", "_"), []).append(before["ms"] / after["ms"])
         gains.setdefault("all", []).append(steps[0]["ms"] / steps[-1]["ms"])
-    found = {f"gain_{name}": f"{min(values):.1f} to {max(values):.1f}" for name, values in gains.items()}
-    ours, theirs = (max(table.column(name)) for name in ("TFLOPs", "PyTorch"))
-    return found | {"flash2_share": f"{100 * ours / H200_FP16_TFLOPS:.0f}", "torch_share": f"{100 * theirs / H200_FP16_TFLOPS:.0f}"}
+    return {f"gain_{name}": f"{min(values):.1f} to {max(values):.1f}" for name, values in gains.items()}
+
+
+def attention_ladder(table: Table) -> Figures:
+    """Each rung's and library's best point, as a share of the data sheet's peak."""
+    return {f"{name}_of_sheet": f"{100 * max(table.column(column)) / H200_FP16_TFLOPS:.0f}" for name, column in RUNGS.items()}
+
+
+def tensor_ladder(table: Table) -> Figures:
+    return {"cublas_of_sheet": f"{100 * max(row['cuBLAS'] for row in table.rows if row['type'] == 'bf16') / H200_FP16_TFLOPS:.0f}"}
+
+
+def shares_of_a_product(attention: Table, tensor: Table) -> Figures:
+    """Each best point of attention as a share of the fastest product measured on the same GPU."""
+    fastest = max(row[column] for row in tensor.rows for column in ("cuBLAS", "TFLOPs"))
+    return {f"{name}_of_product": f"{100 * max(attention.column(column)) / fastest:.0f}" for name, column in RUNGS.items()}
+
+
+def tile_costs(table: Table) -> Figures:
+    square = [row for row in table.rows if row["Br"] == row["Bc"] == 64 and row["warps"] == 4]
+    largest = [row for row in table.rows if row["Br"] == row["Bc"] == 128 and row["warps"] == 4]
+
+    def listed(rows: list[Row], column: str) -> str:
+        return " and ".join(f"{row[column]:,}" for row in sorted(rows, key=lambda row: row["d"]))
+
+    columns = {"registers": "registers", "spilled": "spilled_bytes", "shared": "shared_bytes", "blocks": "blocks_an_SM"}
+    found = {"cost_ds": listed(square, "d")}
+    for name, rows in (("square", square), ("large", largest)):
+        found |= {f"{name}_{what}": listed(rows, column) for what, column in columns.items()}
+    return found
 
 
 OF = {
@@ -263,6 +295,6 @@ OF = {
     for function in (
         memory_levels, bandwidth_by_stride, fp32_ladder, branches, sums, atomic_orders, occupied, naive_steps, ways, tiles, keys_outer, unstored_scores,
         softmax_slots, listing_a_ones, tile_sums, far_below, listing_b, backward, sixteen_bits, stages, streamed, streamed_keys,
-        short_launches, flash2_switches,
+        short_launches, flash2_switches, attention_ladder, tensor_ladder, tile_costs,
     )
 }  # fmt: skip

@@ -140,8 +140,13 @@ CLAIMS = (
           "confirmed with a condition", "The kernel alone doesn't do it; streaming and the merge do.",
           "{stream_host} bytes of K and V on the host, {stream_buffers} in the GPU's buffers; {stream_right} right. On the H200 {stream_gib} GiB of K and V "
           "with {stream_pool} GiB allowed on the GPU: {stream_both} ms", ("streamed_keys", "streamed")),
-    Claim("13", "ch24", "64 × 64 tiles are typical; larger ones overflow shared memory and registers", "a sweep, with blocks in flight, decides",
-          "not measured yet", "Counted so far: what a tile takes.", "Bc = {Bcs}: {shared_by_Bc} bytes of shared memory a block", ("tiles",)),
+    Claim("13a", "ch24", "larger tiles overflow shared memory and registers", "by how much is known before anything runs", "confirmed with a condition",
+          "Registers overflow first, into local memory. Shared memory doesn't yet: a block may have up to 227 KB of it; fewer blocks fit an SM. More warps "
+          "share the registers' load.",
+          "d = {cost_ds}, four warps: the square tile takes {square_registers} registers, {square_shared} bytes, and {square_blocks} blocks fit; the one "
+          "twice as long each way {large_registers} registers and {large_spilled} bytes spilled a thread, {large_shared} bytes, {large_blocks} blocks",
+          ("tile_costs",)),
+    later("13b", "ch24", "64 × 64 tiles are typical; smaller ones cost overhead and parallelism", "a sweep, with blocks in flight, decides"),
     Claim("14", "ch18, ch19", "fp16, bf16 or tf32 for the products, softmax in fp32", "an error budget by part", "confirmed with a condition",
           "The sums of the products must be float32, too; and bf16 has less accuracy than fp16, not more.",
           "error of the output with one part in fp16: weights {s_weights}, Q, K, V {s_inputs}, scores {s_scores}, sums {s_sums}; with scores up to {l_size} "
@@ -154,10 +159,15 @@ CLAIMS = (
     Claim("16", "ch22", "A100, N = 128: 12.3 → 98.7 TFLOP/s (8.02 ×), 3.2 → 0.45 ms (7.11 ×)",
           "the two ratios contradict each other; N = 128 needs many heads", "confirmed with a condition",
           "With thousands of heads in one launch (of 64 columns). An A100's roof is 100 to 130 TFLOP/s; and one of the two ratios must be wrong.",
-          "{short_intensity} flops a byte; {short_heads} heads: {short_tflops} TFLOP/s in {short_us} µs", ("short_launches",)),
+          "{short_intensity} flops a byte; {short_heads} heads: {short_tflops} TFLOP/s in {short_us} µs; the last with {short_bandwidth} % of the memory's rate",
+          ("short_launches",)),
     Claim("17", "ch22, ch28", "85 % of the theoretical peak", "depends on which peak", "corrected",
-          f"Published: FlashAttention-1, -2 and -3 reach 25 to 40, 50 to 73 and 75 % of the data sheet's. 989 TFLOP/s: {DATA_SHEET}. (ch28 goes on from here.)",
-          "the best of several shapes, of an H200's peak: this course's kernel {flash2_share} %, PyTorch's {torch_share} %", ("flash2_switches",)),
+          f"Of the data sheet's peak nobody has it here; of the fastest measured product the best two do. 989 TFLOP/s: {DATA_SHEET}. Published: "
+          "FlashAttention-1, -2 and -3 reach 25 to 40, 50 to 73 and 75 % of the data sheet's.",
+          "each at its best point, of the data sheet's peak (of the fastest measured product of matrices): flash3 {flash3_of_sheet} % ({flash3_of_product}), "
+          "FlashAttention-4 {fa4_of_sheet} ({fa4_of_product}), cuDNN {cudnn_of_sheet} ({cudnn_of_product}), flash2 {flash2_of_sheet} "
+          "({flash2_of_product}), PyTorch's FlashAttention-2 {fa2_of_sheet} ({fa2_of_product}); cuBLAS's product itself {cublas_of_sheet} %",
+          ("attention_ladder", "tensor_ladder")),
     Claim("18", "ch22", "FlashAttention-2 is 2 to 3 × faster", "four reasons, each a switch", "confirmed with a condition",
           "Against a kernel with none of its ideas, more: two of them give that factor alone. The bytes of global memory are equal. (N = 4096.)",
           "each idea on top of those before it: warps split queries {gain_split_queries} ×, one division {gain_divide_once} ×, scale "
@@ -170,4 +180,5 @@ CLAIMS = (
           "N = {backward_N}: P made again costs {backward_flops} more flops and {backward_less} × fewer compulsory bytes; beside the inputs and gradients "
           "{held_again} bytes are held instead of {held_stored}", ("backward",)),
     later("19d", "ch29 to ch33", "quantised, sparse, low-rank and domain variants", "each has a shape where it fails"),
+    later("19e", "ch24", "tiles chosen while the program runs (dynamic tiling)", "some per cent against one tile for all shapes"),
 )  # fmt: skip

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from lanewise import cp, simt, streaming
+from lanewise import cost_model, cp, simt, streaming
 from lanewise.exercise import ceil_div
 from lanewise.listing import source
 from lanewise.plots_stages import hidden
 from lanewise.results import Row
+from lanewise.simt.resources import occupancy
 
 NAIVE = ("ch09_scores", "ch09_softmax", "ch09_values")
 FLASH_ROWS = 32  # query rows a block of ch12_flash_forward keeps
@@ -323,6 +324,20 @@ def streamed_keys(lengths: Sequence[int] = (1000, 2000, 4000), size: int = 128, 
     return rows
 
 
+def tile_costs(sizes: Sequence[int] = (64, 128)) -> list[Row]:
+    """What the tiles of flash2 take on an H200: registers and bytes spilled a thread (ptxas), shared memory a block, and how many blocks fit an SM."""
+    rows = []
+    for d in sizes:
+        for tile in cost_model.candidates(d):
+            used = cost_model.used(tile)
+            resident = occupancy(used.registers, tile.shared_bytes, tile.threads, "H200")
+            rows.append({
+                "d": d, "Br": tile.Br, "Bc": tile.Bc, "warps": tile.warps, "registers": used.registers, "spilled_bytes": used.spill_stores + used.spill_loads,
+                "shared_bytes": tile.shared_bytes, "blocks_an_SM": resident.blocks, "limited_by": resident.limited_by,
+            })  # fmt: skip
+    return rows
+
+
 def told(error: float) -> str:
     """An error as text: NaN isn't JSON."""
     return "NaN" if error != error else f"{abs(error):.1e}" if error else "0"
@@ -332,7 +347,7 @@ TABLES: dict[str, Callable[[], list[Row]]] = {
     function.__name__: function
     for function in (
         listing_a_ones, far_below, branches, sums, atomic_orders, occupied, naive_steps, ways, tiles, keys_outer, unstored_scores, softmax_slots,
-        tile_sums, listing_b, backward, sixteen_bits, stages, streamed_keys,
+        tile_sums, listing_b, backward, sixteen_bits, stages, streamed_keys, tile_costs,
     )
 }  # fmt: skip
 IN_NUMPY = ("listing_a_ones", "far_below")  # of the article's pseudocode, no kernel
