@@ -9,6 +9,7 @@ import numpy as np
 
 from lanewise import cp, simt
 from lanewise.twin import raw
+from lanewise.twin.host import array_of, chunk, host_copies, whole
 
 # Relative to the largest value of the array: float sums differ by the order of additions, exp and sin by the GPU's approximation.
 TOLERANCE = {2: 2e-2, 4: 1e-4, 8: 1e-10}  # by bytes of a real number
@@ -25,7 +26,7 @@ def profile(kernel: Any, grid: Any, block: Any, args: Sequence, shared_mem: int 
         outputs: arguments every element of which must be written: their positions from 0, or the arrays themselves.
 
     A faulty kernel raises nothing: see `report.ok` and `report.findings`. A kernel that is fine here then runs on the GPU,
-    if there is one, on copies again: `report.gpu_values_equal` is True or False then, and `report.gpu_message` says more.
+    if there is one that can run it, on copies again: `report.gpu_values_equal` is True or False then, and `report.gpu_message` says more.
     Raises simt.CompileError, simt.KernelNotFound or simt.Unsupported when the simulator can't run the kernel at all.
     """
     simulated = _simulated(kernel)
@@ -38,7 +39,7 @@ def profile(kernel: Any, grid: Any, block: Any, args: Sequence, shared_mem: int 
         flags = array._memory.unset_bytes(array._host) if hasattr(array, "_memory") and array.flags.c_contiguous else None
         marked.append(simt.Output(copy) if position in places else copy if flags is None else simt.Unset(copy, flags))
     report = simulated.launch(grid, block, tuple(marked), shared_bytes=shared_mem)
-    if report.ok and cp.backend == "gpu" and not isinstance(kernel, simt.Kernel):
+    if report.ok and cp.backend == "gpu" and not isinstance(kernel, simt.Kernel) and not getattr(kernel, "simulated_because", ""):
         report.gpu_values_equal, report.gpu_message = _run_on_gpu(kernel, report, args, copies, shared_mem)
     return report
 
@@ -68,68 +69,14 @@ def _position(output: Any, args: tuple) -> int:
     raise ValueError("outputs must be positions from 0, or arrays that stand in args.")
 
 
-def array_of(arg: Any) -> Any:
-    """The array behind a tensor map; anything else as it is."""
-    return arg.passed if isinstance(arg, simt.TensorMap) else arg
-
-
-def host_copies(args: Sequence) -> list:
-    """The arguments with every array as a NumPy copy. Whole allocations are copied, so that views still overlap, and lie as
-    well or badly aligned, as the originals do."""
-    blocks: dict[Any, np.ndarray] = {}
-    copies = []
-    for arg in map(array_of, args):
-        if hasattr(arg, "_memory"):  # the twin's
-            copies.append(_view(arg._host, arg._memory.root, blocks))
-        elif isinstance(arg, np.ndarray):
-            root = arg
-            while isinstance(root.base, np.ndarray):
-                root = root.base
-            copies.append(_view(arg, root, blocks))
-        elif hasattr(arg, "__cuda_array_interface__"):  # CuPy's
-            if not _whole(arg):
-                copies.append(arg.get())
-                continue
-            if arg.data.mem.ptr not in blocks:
-                blocks[arg.data.mem.ptr] = _chunk(arg).get()
-            copies.append(np.ndarray(arg.shape, arg.dtype, blocks[arg.data.mem.ptr], arg.data.ptr - arg.data.mem.ptr, arg.strides))
-        else:
-            copies.append(arg)
-    return [arg.of(copy) if isinstance(arg, simt.TensorMap) else copy for arg, copy in zip(args, copies, strict=True)]
-
-
-def _view(host: np.ndarray, root: np.ndarray, blocks: dict[Any, np.ndarray]) -> np.ndarray:
-    """`host`, a view of `root`, as the same view of a copy of `root`."""
-    if not (root.flags.c_contiguous or root.flags.f_contiguous) or root.dtype.hasobject or not host.size:
-        return host.copy()
-    if id(root) not in blocks:
-        blocks[id(root)] = np.frombuffer(root.tobytes("A"), np.uint8).copy()
-    return np.ndarray(host.shape, host.dtype, blocks[id(root)], _address(host) - _address(root), host.strides)
-
-
-def _address(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]
-
-
-def _whole(array: Any) -> bool:
-    """Whether a CuPy array's allocation is known: not for empty arrays and for memory that isn't CuPy's own."""
-    return array.size > 0 and array.data.mem.size > 0
-
-
-def _chunk(array: Any) -> Any:
-    """All bytes of the allocation in which a CuPy array lies."""
-    memory = array.data.mem
-    return cp.ndarray((memory.size,), np.uint8, cp.cuda.MemoryPointer(memory, 0))
-
-
 def _run_on_gpu(kernel: Any, report: simt.Report, args: tuple, simulated: list, shared_mem: int) -> tuple[bool, str]:
     """Runs the kernel on copies on the GPU and compares every array with the simulator's. (equal, one sentence)"""
     blocks: dict[int, Any] = {}
     copies: list[Any] = []
     for arg in map(array_of, args):
-        if hasattr(arg, "__cuda_array_interface__") and _whole(arg):
+        if hasattr(arg, "__cuda_array_interface__") and whole(arg):
             if arg.data.mem.ptr not in blocks:
-                blocks[arg.data.mem.ptr] = _chunk(arg).copy()
+                blocks[arg.data.mem.ptr] = chunk(arg).copy()
             offset = arg.data.ptr - arg.data.mem.ptr
             copies.append(cp.ndarray(arg.shape, arg.dtype, blocks[arg.data.mem.ptr].data + offset, arg.strides))
         else:

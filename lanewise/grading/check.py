@@ -62,12 +62,14 @@ def check(
     progress: Callable[[str], None] = lambda stage: None,
     gpu: Gpu | None = None,
     headers: Collection[str] | None = None,
+    note: Callable[[str], None] | None = None,
 ) -> Verdict:
     """Grade one text. Never raises for a fault of the text.
 
     `seed` makes other data of the same cases. `secret` is called once the text is compiled; a number adds hidden cases drawn from it, and makes the data of
     every case that isn't visible. `compile` takes (text, arch, options). `progress` is told "gpu" as the check comes to one. `gpu`: how to reach it; None: as
-    `cp` finds one. `headers`: which of kernels/*.cuh may be included; None: all. Raises GpuTrouble where a GPU gives no answer.
+    `cp` finds one. `headers`: which of kernels/*.cuh may be included; None: all. `note` is told where a GPU can't
+    run the kernel, so that its verdict is the simulator's alone; None: standard error is. Raises GpuTrouble where a GPU gives no answer.
     """
     try:
         check_includes(text, headers)
@@ -97,7 +99,7 @@ def check(
     failure = next((failure for failure in failures if failure.kind != "over-budget"), next(iter(failures), None))
     if failure is None or failure.kind == "over-budget":
         progress("gpu")  # before cp is imported: it may open the GPU
-        on_gpu = _on_gpu(exercise, text, seed_of, gpu)
+        on_gpu = _on_gpu(exercise, text, seed_of, gpu, note)
         if on_gpu is not None:
             failure = Failure(on_gpu.kind, on_gpu.message)
             outcomes[on_gpu.case].failure = failure
@@ -247,11 +249,11 @@ def _with_state(exercise: Example, case: Case, launcher: Launcher, seed: int, ou
     return replace(failure, message=f"{failure.message} {words}".rstrip())
 
 
-def _on_gpu(exercise: Example, text: str, seed_of: Callable[[Case], int], gpu: Gpu | None) -> GpuFailure | None:
+def _on_gpu(exercise: Example, text: str, seed_of: Callable[[Case], int], gpu: Gpu | None, note: Callable[[str], None] | None) -> GpuFailure | None:
     from lanewise import cp
-    from lanewise.grading.gpu import values_on_gpu
+    from lanewise.grading.gpu import to_stderr, values_on_gpu
 
-    return values_on_gpu(exercise, text, seed_of, gpu) if gpu is not None or cp.backend == "gpu" else None
+    return values_on_gpu(exercise, text, seed_of, gpu, note or to_stderr) if gpu is not None or cp.backend == "gpu" else None
 
 
 def _verdict(exercise: Example, text: str, outcomes: list[Outcome], failure: Failure | None) -> Verdict:

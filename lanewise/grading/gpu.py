@@ -21,13 +21,16 @@ import numpy as np
 
 from lanewise.exercise import Case, Example
 from lanewise.grading.compare import mismatch
+from lanewise.grading.gpu_child import Unfit
 from lanewise.grading.gpu_job import Buffer, Job, Mapped, guards_hold, image_of
+from lanewise.grading.verdict import clean_text
 
 DEVICE = "lanewise.grading.gpu_device"
 CASE_SECONDS = 30.0  # CUDA's start, the compiler, two launches of milliseconds
 UNKILLABLE_SECONDS = 10.0  # a process that is still there so long after it was killed waits for a driver that is lost
 POISONS = (0xFF, 0x7B)  # NaN, and a large number: no element is right with both
 LONGEST_LINE = 64 << 10
+LONGEST_NOTE = 400  # characters
 PROBE_SOURCE = """\
 extern "C" __global__ void probe(const int* x, int* y) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -85,24 +88,43 @@ class Gpu:
     quarantine: Quarantine = field(default_factory=Quarantine)
 
 
-def values_on_gpu(exercise: Example, text: str, seed_of: Callable[[Case], int], gpu: Gpu | None = None) -> GpuFailure | None:
+def to_stderr(sentence: str) -> None:
+    """Away from standard output, where a verdict reads the same on every machine."""
+    print(sentence, file=sys.stderr)
+
+
+def values_on_gpu(
+    exercise: Example, text: str, seed_of: Callable[[Case], int], gpu: Gpu | None = None, note: Callable[[str], None] = to_stderr
+) -> GpuFailure | None:
     """Run every case on the GPU and compare its outputs with the reference, as the simulator's were. Returns the first that is wrong.
 
-    Called only for a kernel that passed on the simulator. Raises GpuTrouble where the GPU, or a process at it, gave no answer.
+    Called only for a kernel that passed on the simulator, whose verdict stands where this GPU can't run the kernel or a case of it: `note` is told so, once.
+    Raises GpuTrouble where the GPU, or a process at it, gave no answer.
     """
     gpu = gpu or Gpu()
+    unfit: list[Unfit] = []
     if why := gpu.quarantine.why():
         raise GpuTrouble(f"the GPU was set aside: {why}")
     with tempfile.TemporaryDirectory(prefix="lanewise-gpu-") as folder:
         _require_a_sound_gpu(gpu, folder)
         for number, case in enumerate(exercise.cases):
-            failure = _case_on_gpu(exercise, case, text, seed_of(case), gpu, folder)
+            try:
+                failure = _case_on_gpu(exercise, case, text, seed_of(case), gpu, folder)
+            except Unfit as error:
+                unfit.append(error)
+                if error.whole:
+                    break
+                continue
             if failure is not None:
                 return replace(failure, message=f"on the GPU: {failure.message} On the simulator nothing is wrong.", case=number)
+    if unfit:
+        which = "" if unfit[-1].whole else f"{len(unfit)} of {len(exercise.cases)} cases "
+        note(clean_text(f"{exercise.key}: {which}judged by the simulator alone; {unfit[-1]}.", LONGEST_NOTE))
     return None
 
 
 def _case_on_gpu(exercise: Example, case: Case, text: str, seed: int, gpu: Gpu, folder: str) -> GpuFailure | None:
+    """What is wrong with one case. Raises Unfit where this GPU can't run it."""
     data, untouched = case.data(seed), case.data(seed)
     expected = exercise.reference(case.data(seed))
     launch = case.launch_for(data)
@@ -119,7 +141,7 @@ def _case_on_gpu(exercise: Example, case: Case, text: str, seed: int, gpu: Gpu, 
     contents = [bytes([poison]) * data[name].nbytes if name in written else untouched[name].tobytes() for poison in POISONS for name in names]
     answer, raw = _ask(job, [image_of(content) for content in contents], gpu, folder)
     if answer["ended"] == "unfit":
-        return None
+        raise Unfit(str(answer["why"]), bool(answer["whole"]))
     if answer["ended"] == "failed":
         _require_a_sound_gpu(gpu, folder)  # a kernel is blamed on a GPU that works alone
         return GpuFailure(str(answer["kind"]), f"{answer['why']}.")

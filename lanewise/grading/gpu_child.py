@@ -29,7 +29,11 @@ class LaunchFailed(Exception):
 
 
 class Unfit(Exception):
-    """This GPU can't run such a kernel, which is no fault of it: a sentence."""
+    """This GPU can't run such a kernel, which is no fault of it: half a sentence. `whole`: it can't run any case of it."""
+
+    def __init__(self, message: str, whole: bool = True):
+        super().__init__(message)
+        self.whole = whole
 
 
 def main(device: str, seconds: int) -> None:
@@ -47,7 +51,7 @@ def main(device: str, seconds: int) -> None:
     except LaunchFailed as error:
         images, answer = [], {"ended": "failed", "kind": error.kind, "why": str(error)}
     except Unfit as error:
-        images, answer = [], {"ended": "unfit", "why": str(error)}
+        images, answer = [], {"ended": "unfit", "why": str(error)[:500], "whole": error.whole}
     except Exception as error:  # the machine's fault, or ours
         images, answer = [], {"ended": "broke", "why": f"{type(error).__name__}: {error}"[:500]}
     out.write(json.dumps(answer).encode() + b"\n")

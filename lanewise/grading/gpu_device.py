@@ -35,20 +35,26 @@ def run(job: Job, images: list[np.ndarray]) -> list[np.ndarray]:
         options = (*job.options, f"-arch={job.arch}") if hopper else job.options
         kernel = cp.RawKernel(f'#line 1 "{FILE_NAME}"\n{job.source}', job.kernel, options=options)
         kernel.compile()
+        if kernel.simulated_because:
+            raise Unfit(kernel.simulated_because)
         on_device = [cp.asarray(image) for image in images]
         args = tuple(_argument(job, arg, on_device) for arg in job.args)
         if job.shared_bytes > DEFAULT_SHARED:
             kernel.max_dynamic_shared_size_bytes = job.shared_bytes
+            if kernel.simulated_because:
+                raise Unfit(kernel.simulated_because, whole=False)
         kernel(job.grid, job.block, args, shared_mem=job.shared_bytes)
         cp.cuda.runtime.deviceSynchronize()  # of every stream
         return [cp.asnumpy(image) for image in on_device]
+    except Unfit:
+        raise
     except (simt.CompileError, simt.KernelNotFound) as error:
         if not hopper:
             raise Unfit(f"the text doesn't compile for this GPU ({str(error).splitlines()[0]})") from error
         raise
     except simt.KernelFault as error:
         if not hopper:
-            raise Unfit(f"the launch doesn't fit this GPU ({str(error).splitlines()[0]})") from error
+            raise Unfit(f"the launch doesn't fit this GPU ({str(error).splitlines()[0]})", whole=False) from error
         raise LaunchFailed("launch-refused", f"the launch was refused: {str(error).splitlines()[0]}") from error
     except Exception as error:
         raise _named(error, hopper) from error
@@ -65,5 +71,5 @@ def _named(error: Exception, hopper: bool) -> Exception:
     if status in KERNELS_FAULT:
         return LaunchFailed(*KERNELS_FAULT[status])
     if status in REFUSED:
-        return LaunchFailed("launch-refused", f"the launch was refused: {REFUSED[status]}") if hopper else Unfit(REFUSED[status])
+        return LaunchFailed("launch-refused", f"the launch was refused: {REFUSED[status]}") if hopper else Unfit(REFUSED[status], whole=False)
     return error

@@ -55,6 +55,7 @@ class _Heard:
     stopped: str = ""  # what stopped the compiler
     broke: str = ""  # the exception that ended the check
     lost: str = ""  # why the GPU can't be trusted any more
+    note: str = ""  # a sentence: the GPU couldn't run the kernel
     clock: bool = False  # the wall clock stopped it, which says nothing about the kernel
 
 
@@ -64,7 +65,7 @@ def grade(
     """Grade a file's bytes. Always a Verdict; raises CourseError only where the course itself is broken (a reference that doesn't load).
 
     `terms`: what an assignment sets (points, the budget's share). `secret`: the number that hidden cases are drawn from, None without them.
-    `gpu`: how to reach a GPU; None: as `cp` finds one.
+    `gpu`: how to reach a GPU; None: as `cp` finds one. Where it can't run the kernel, a line on standard error says that the simulator alone judged.
     """
     try:
         text, refused = decode(raw), None
@@ -79,6 +80,8 @@ def grade(
         _set_aside(heard.lost, gpu)
     if heard.error:
         raise CourseError(heard.error)
+    if heard.note:
+        print(heard.note, file=sys.stderr)
     verdict = _from_dict(heard.verdict) if heard.verdict is not None else clean(_without_answer(str(key), heard, ended, refused))
     graded = raw if refused else text.encode()
     return replace(verdict, source_sha256=hashlib.sha256(graded).hexdigest(), testset=testset(course, key))

@@ -64,8 +64,9 @@ def main() -> None:
         gpu = Gpu(module, seconds, Quarantine(Path(note)))
     try:
         found = check(
-            exercise, request["text"], secret=secret, compile=compile, progress=lambda stage: say(stage=stage), gpu=gpu, headers=request["headers"]
-        )
+            exercise, request["text"], secret=secret, compile=compile, progress=lambda stage: say(stage=stage), gpu=gpu, headers=request["headers"],
+            note=lambda sentence: say(note=sentence),
+        )  # fmt: skip
         say(verdict=asdict(found))
     except CompilerStopped as error:
         say(stopped=str(error))

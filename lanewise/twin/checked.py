@@ -1,9 +1,12 @@
-"""RawKernel and RawModule on a GPU: CuPy's own, with the simulator's argument check in front and its words for compile errors."""
+"""RawKernel and RawModule on a GPU: CuPy's own, with the simulator's argument check in front and its words for compile errors.
+
+What needs a newer GPU than this one runs on the simulator, on copies of its arrays, and says so.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +14,9 @@ import numpy as np
 from lanewise import simt
 from lanewise.cp import real_cupy
 from lanewise.simt import arguments, launch_limits, signature
-from lanewise.twin import raw
+from lanewise.twin import older_gpu, raw
 from lanewise.twin.arguments import check_constructor, check_form
+from lanewise.twin.host import host_copies, write_back
 from lanewise.twin.tensor_map import descriptor
 
 cupy = real_cupy()
@@ -20,7 +24,7 @@ cupy = real_cupy()
 
 class RawKernel:
     """cupy.RawKernel; a launch with wrong arguments raises simt.KernelFault before it reaches the GPU, a source that doesn't
-    compile raises simt.CompileError from CuPy's own error."""
+    compile raises simt.CompileError from CuPy's own error. A kernel that needs a newer GPU runs on the simulator, and raises what it finds."""
 
     def __init__(
         self, code: str, name: str, options: tuple[str, ...] = (), backend: str = "nvrtc", *,
@@ -36,42 +40,96 @@ class RawKernel:
         self.options = options
         self.__name__ = name
         self._passed: set[tuple] = set()
+        self._compiled = False
+        self._simulated: raw.RawKernel | None = None
+        self._because = ""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
+        if name in raw.ATTRIBUTES or name in ("attributes", "kernel"):
+            return getattr(self._home(), name)
         with self._explained():
             return getattr(self._gpu, name)
 
     @property
+    def simulated_because(self) -> str:
+        """Why this GPU can't run the kernel, as half a sentence: it runs on the simulator then. "" where the GPU runs it."""
+        self._home()
+        return self._because
+
+    @property
     def max_dynamic_shared_size_bytes(self) -> int:
-        with self._explained():
-            return self._gpu.max_dynamic_shared_size_bytes
+        return self._home().max_dynamic_shared_size_bytes
 
     @max_dynamic_shared_size_bytes.setter
     def max_dynamic_shared_size_bytes(self, size: int) -> None:
+        home = self._home()
+        if home is self._gpu:
+            most = cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
+            if why := older_gpu.shared_shortfall(self.__name__, home.shared_size_bytes + size, most):
+                home = self._simulate(why)
         with self._explained():
-            self._gpu.max_dynamic_shared_size_bytes = size
+            home.max_dynamic_shared_size_bytes = size
         self._passed.clear()
 
     def _explained(self) -> explained:
         return explained(self._code, self.options, self.name_expressions, self.__name__)
 
+    def _home(self) -> Any:
+        """CuPy's kernel, compiled; the simulator's where it needs a newer GPU than this. Raises simt.CompileError, simt.KernelNotFound."""
+        if self._simulated is not None:
+            return self._simulated
+        if not self._compiled:
+            try:
+                self._gpu.kernel  # noqa: B018  compiles
+            except (cupy.cuda.compiler.CompileException, cupy.cuda.driver.CUDADriverError) as error:
+                if why := shortfall(self.__name__, self._code, self.options, self.name_expressions, error):
+                    return self._simulate(why)
+                with self._explained():
+                    raise
+            self._compiled = True
+        return self._gpu
+
+    def _simulate(self, why: str) -> raw.RawKernel:
+        """From now on the simulator runs the kernel. Raises simt.KernelNotFound, or simt.Unsupported."""
+        simulated = raw.RawKernel(self._code, self.__name__, self.options)
+        simulated.name_expressions = self.name_expressions
+        simulated.kernel  # noqa: B018  compiles, and finds out whether there is such a kernel
+        older_gpu.say_once(why)
+        self._simulated, self._because = simulated, why
+        return simulated
+
     def compile(self, log_stream=None) -> None:
-        with self._explained():
+        self._home()
+        if self._simulated is not None:
+            self._simulated.compile(log_stream)
+        else:
             self._gpu.compile(log_stream)
 
     def __call__(self, grid: tuple, block: tuple, args: Sequence, *, shared_mem: int = 0, **kwargs) -> None:
-        """Checks, then launches on the GPU as CuPy does."""
+        """Checks, then launches on the GPU as CuPy does; on the simulator where the GPU is too old, and then returns when all is done."""
         check_form(grid, block, args)
-        if not self._passed:
-            with self._explained():
-                self._gpu.kernel  # noqa: B018  compiles before anything is said about the arguments
+        self._home()  # compiles before anything is said about the arguments
+        if self._simulated is not None:
+            self._launch_simulated(self._simulated.kernel, grid, block, args, shared_mem)
+            return
         form = (grid, block, shared_mem, *(_form(arg) for arg in args))
         if form not in self._passed:
             self._check(grid, block, args, shared_mem)
             self._passed.add(form)
         self._gpu(grid, block, tuple(descriptor(a) if isinstance(a, simt.TensorMap) else a for a in args), shared_mem=shared_mem, **kwargs)
+
+    def _launch_simulated(self, kernel: simt.Kernel, grid: tuple, block: tuple, args: Sequence, shared_mem: int) -> None:
+        """On copies in host memory, whose values go back to the GPU, a faulty kernel's too. Raises simt.KernelFault."""
+        cupy.cuda.Device().synchronize()  # of every stream: one of them may still write to the arrays
+        values = tuple(arg.reshape(())[()] if isinstance(arg, np.ndarray) else arg for arg in args)  # CuPy passes one element by value
+        copies = host_copies(values)
+        report = kernel.launch(grid, block, tuple(copies), shared_bytes=shared_mem)
+        write_back(values, copies)
+        if report.printed:
+            print(report.printed, end="", flush=True)
+        report.raise_if_faulty()
 
     def _check(self, grid: tuple, block: tuple, args: Sequence, shared_mem: int) -> None:
         """Raises simt.KernelFault when an argument doesn't fit its parameter or the GPU would refuse the launch."""
@@ -102,6 +160,14 @@ def _defines(options: tuple[str, ...]) -> dict[str, str]:
     return {macro[1]: macro[2] or "1" for macro in found if macro}
 
 
+def shortfall(what: str, code: str | None, options: tuple[str, ...], names: tuple[str, ...], error: BaseException) -> str:
+    """Why this GPU can't run a text that a newer one can, where that is what CuPy's error comes from; else ""."""
+    loaded = isinstance(error, cupy.cuda.driver.CUDADriverError)
+    if code is None or (loaded and "NOT_FOUND" in str(error)):
+        return ""
+    return older_gpu.shortfall(what, code, options, names, cupy.cuda.Device().compute_capability, loaded)
+
+
 class RawModule:
     """cupy.RawModule, whose kernels are the checked RawKernel above."""
 
@@ -110,22 +176,44 @@ class RawModule:
         self._gpu = cupy.RawModule(code=code, options=as_simulated(options), name_expressions=name_expressions, **kwargs)
 
     def compile(self, log_stream=None) -> None:
-        with explained(self.code, self.options, self.name_expressions):
-            self._gpu.compile(log_stream)
+        self._on_gpu(lambda: self._gpu.compile(log_stream), lambda why: None)
 
     def get_function(self, name: str) -> RawKernel:
-        with explained(self.code, self.options, self.name_expressions, name):
-            ready = self._gpu.get_function(name)
-        kernel = RawKernel(self.code or "", name, self.options, _ready=ready)
-        kernel.name_expressions = self.name_expressions
-        return kernel
+        def kernel(ready: Any = None) -> RawKernel:
+            made = RawKernel(self.code or "", name, self.options, _ready=ready)
+            made.name_expressions = self.name_expressions
+            return made
+
+        def simulated(why: str) -> RawKernel:
+            made = kernel()
+            made._simulate(why)
+            return made
+
+        return self._on_gpu(lambda: kernel(self._gpu.get_function(name)), simulated, name)
 
     def get_global(self, name: str) -> Any:
-        with explained(self.code, self.options, self.name_expressions):
+        def found() -> Any:
             try:
                 return self._gpu.get_global(name)
             except cupy.cuda.driver.CUDADriverError as error:
+                if "NOT_FOUND" not in str(error):
+                    raise
                 raise KeyError(f"the source has no __device__ or __constant__ variable {name!r}") from error
+
+        def simulated(why: str) -> Any:
+            raise simt.Unsupported(f"{why}: {name} lies in the simulator, set LANEWISE_DEVICE=simulator to reach it.")
+
+        return self._on_gpu(found, simulated)
+
+    def _on_gpu(self, ask: Callable[[], Any], simulated: Callable[[str], Any], kernel: str = "") -> Any:
+        """What CuPy answers; where the module, or this kernel of it, needs a newer GPU, what `simulated` makes of the reason."""
+        try:
+            return ask()
+        except (cupy.cuda.compiler.CompileException, cupy.cuda.driver.CUDADriverError) as error:
+            if why := shortfall(kernel or "the module", self.code, self.options, self.name_expressions, error):
+                return simulated(why)
+            with explained(self.code, self.options, self.name_expressions, kernel):
+                raise
 
 
 class explained:
