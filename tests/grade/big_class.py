@@ -1,8 +1,8 @@
 """A large class graded by `lanewise grade-class` with two workers: `python tests/grade/big_class.py --students 300 --exercises 6`.
 
 The submissions are solutions, wrong variants, skeletons, hostile texts and missing files, drawn from a seed; what each must earn is known beforehand and
-compared with results.json. Prints JSON: wall clock, core-seconds a verdict (of the whole machine: let it be idle), the most memory of driver and workers
-(and with the graders they started), and every total that is otherwise than it must be. Exit status 1 if there is one, or a gap.
+compared with results.json. Prints JSON: wall clock, core-seconds a verdict, the most memory of driver and workers (and with the
+graders they started), and every total that is otherwise than it must be. Exit status 1 if there is one, or a gap.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 from class_with_deaths import family, memory
+from core_seconds import metered
 from stand_in_class import ROOT
 
 from lanewise.derive import solution_text
@@ -84,24 +86,26 @@ def hand_in(folder: Path, students: int, words: tuple[str, ...], seed: int) -> d
     return wanted
 
 
-def grade(folder: Path, workers: int) -> dict[str, float]:
+def grade(folder: Path, workers: int) -> dict[str, Any]:
     """Run the command; what it took."""
     command = ["grade-class", str(folder / "class"), "--out", str(folder / "results"), "--assignment", str(folder / "week.toml"), "--workers", str(workers)]
-    began, before, most, with_graders = time.monotonic(), busy(), 0, 0
-    with subprocess.Popen([sys.executable, "-m", "lanewise", *command], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as driver:
+    began, most, with_graders = time.monotonic(), 0, 0
+    with (
+        metered() as meter,
+        subprocess.Popen(
+            [sys.executable, "-m", "lanewise", *command], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=meter.enter
+        ) as driver,
+    ):
         while driver.poll() is None:
             everyone = family(psutil.Process(driver.pid))
             standing = [process for process in everyone if not _grades(process)]
             most, with_graders = max(most, memory(standing)), max(with_graders, memory(everyone))
             time.sleep(0.5)
-    seconds = time.monotonic() - began
-    return {"status": driver.returncode, "seconds": seconds, "core-seconds": busy() - before, "MB": most >> 20, "MB with graders": with_graders >> 20}
-
-
-def busy() -> float:
-    """Seconds that this machine's cores have worked, for whomever: bubblewrap leaves its child's time to nobody, so a sum over processes would miss it."""
-    times = psutil.cpu_times()
-    return times.user + times.system + times.nice
+        seconds, used = time.monotonic() - began, meter.seconds()
+    return {
+        "exit status": driver.returncode, "wall seconds": round(seconds), "core-seconds": round(used, 1), "core-seconds of": meter.of,
+        "most MB of driver and workers": most >> 20, "most MB with their graders": with_graders >> 20,
+    }  # fmt: skip
 
 
 def _grades(process: psutil.Process) -> bool:
@@ -133,13 +137,11 @@ def main() -> int:
         ]  # fmt: skip
     verdicts = args.students * len(words)
     said = {
-        "students": args.students, "exercises": words, "verdicts": verdicts, "exit status": took["status"], "wall seconds": round(took["seconds"]),
-        "core-seconds of the machine a verdict": round(took["core-seconds"] / verdicts, 2), "cores": os.cpu_count(),
-        "most MB of driver and workers": took["MB"], "most MB with their graders": took["MB with graders"],
-        "gaps": whole["gaps"], "other than expected": otherwise,
+        "students": args.students, "exercises": words, "verdicts": verdicts, "cores": os.cpu_count(), **took,
+        "core-seconds a verdict": round(took["core-seconds"] / verdicts, 2), "gaps": whole["gaps"], "other than expected": otherwise,
     }  # fmt: skip
     print(json.dumps(said, indent=1))
-    return 1 if otherwise or whole["gaps"] or took["status"] else 0
+    return 1 if otherwise or whole["gaps"] or took["exit status"] else 0
 
 
 if __name__ == "__main__":
