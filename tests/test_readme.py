@@ -1,8 +1,9 @@
-"""The README's first success is what a newcomer gets: its commands are run and their output compared, letter by letter.
+"""The README's first success is what a newcomer gets: its commands are run and their output compared, letter by letter; its figures are those of results/.
 
-`python tests/test_readme.py` writes the outputs and the chapter table anew; read the difference before you commit it.
+`python tests/test_readme.py` writes the outputs, the chapter table, the figures and the ladder's picture anew; read the difference before you commit it.
 """
 
+import doctest
 import os
 import re
 import subprocess
@@ -12,10 +13,15 @@ from pathlib import Path
 
 import pytest
 
+from lanewise import bench, results
+from lanewise.bench.attention_ladder import geometric_mean
+from lanewise.plots_ladder import attention_ladder
+
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 BLOCK = re.compile(r"<!-- (?P<kind>replayed|answer)(?:: (?P<what>[^>]*))? -->\n```\w+\n(?P<body>.*?)```\n", re.DOTALL)
-ROW = re.compile(r"^\| \[?(?P<key>ch\d\d_\w+)\]?(?:\(\S+\))? \| (?P<question>.*) \|(?: planned)? \|$", re.MULTILINE)
+ROW = re.compile(r"^\| \[?(?P<key>ch\d\d_\w+)\]?(?:\(\S+\))? \| (?P<question>.*) \|(?: (?P<gpu>[^|]+))? \|$", re.MULTILINE)
+FIGURES = re.compile(r"(?<=<!-- measured: tests/test_readme.py writes this from results/h200.json -->\n).*(?=<!-- end -->\n)", re.DOTALL)
 # A skeleton's TODO: from its line to the brace that closes the stub.
 TODO = re.compile(r"^    // TODO .*?^    }\n", re.DOTALL | re.MULTILINE)
 
@@ -56,12 +62,13 @@ def test_the_pasted_output_is_what_the_commands_print(tmp_path: Path) -> None:
 
 
 def with_chapters(text: str) -> str:
-    """The README with its chapter table as chapters/ is: a link where the notebook is built, else "planned"."""
+    """The README with its chapter table as chapters/ is: a link where the notebook is built, else "planned". What GPU a chapter needs is written by hand."""
 
     def row(match: re.Match[str]) -> str:
         key, question = match["key"], match["question"]
         built = (ROOT / "chapters" / f"{key}.ipynb").exists()
-        return f"| [{key}](chapters/{key}.ipynb) | {question} | |" if built else f"| {key} | {question} | planned |"
+        gpu = "" if match["gpu"] in (None, "planned") else f" {match['gpu']}"
+        return f"| [{key}](chapters/{key}.ipynb) | {question} |{gpu} |" if built else f"| {key} | {question} | planned |"
 
     return ROW.sub(row, text)
 
@@ -74,6 +81,61 @@ def test_the_chapter_table_links_what_exists() -> None:
     assert with_chapters(text) == text, "run `python tests/test_readme.py`"
 
 
+def spread(values: list[float]) -> str:
+    return f"{min(values):.2f} to {max(values):.2f} × (geometric mean {geometric_mean(values):.2f})"
+
+
+def limited(ladder: results.Table) -> list[str]:
+    """A sentence where the power limit held the clock down at every point (NVML's clocks event reason 4), else nothing."""
+    if any(int(row.get("throttle", "0"), 16) != 4 for row in ladder.rows):
+        return []
+    clocks, watts = (f"{min(ladder.column(name)):,.0f} to {max(ladder.column(name)):,.0f} {name}" for name in ("MHz", "W"))
+    return [f"All of attention's points ran at the GPU's power limit ({watts}), the clock at {clocks}.", ""]
+
+
+def figures() -> str:
+    """What the README says was measured, from results/h200.json."""
+    ladder, products = results.read("attention_ladder"), results.read("tensor_ladder")
+    assert ladder is not None and products is not None
+    lengths = sorted(set(ladder.column("N")))
+    libraries = [name for name in ("cuDNN", "FlashAttention-4") if f"flash3 / {name}" in ladder.rows[0]]
+    beside = [(row["N"], min(row[f"flash3 / {name}"] for name in libraries)) for row in ladder.rows]
+    top = max(ladder.rows, key=lambda row: row["flash3"])
+    product = max(products.rows, key=lambda row: row["TFLOPs"])
+    lines = [
+        f"On an {ladder.device}, {ladder.date}, fp16, {len(ladder.rows)} points (d = 64 and 128, N = {lengths[0]:,} to {lengths[-1]:,}, full and causal), each",
+        "beside the libraries in the same run, errors compared with float64:",
+        "",
+        f"* `flash2` (chapter 22, mma.sync and cp.async): {spread(ladder.column('flash2 / FlashAttention-2'))} PyTorch's FlashAttention-2.",
+        f"* `flash3` (chapter 28, TMA and wgmma): from N = 2,048 on {spread([x for n, x in beside if n >= 2048])} the better of {' and '.join(libraries)};",
+        f"  for shorter ones {spread([x for n, x in beside if n < 2048])}. Its best is {top['flash3']:.0f} TFLOP/s, d = {top['d']}, N = {top['N']:,}.",
+    ]
+    backward = results.read("backward_ladder")
+    if backward is not None:
+        lines.append(f"* the backward pass (chapter 23, mma.sync): {spread(backward.column('ratio'))} PyTorch's FlashAttention-2.")
+    lines += [
+        f"* a product of matrices, {product['N']:,}³, {product['type']} (`{product['kernel']}`): {product['ratio']:.2f} × cuBLAS,",
+        f"  {product['TFLOPs']:.0f} TFLOP/s.",
+        "",
+        *limited(ladder),
+        f"![{attention_ladder(ladder.rows).alt}](results/h200_ladder.svg)",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def test_the_figures_are_those_of_the_results() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert FIGURES.search(text), "the README has lost the place of its figures"
+    assert FIGURES.sub(lambda _: figures(), text) == text, "run `python tests/test_readme.py`"
+
+
+def test_the_example_of_attention_is_what_it_says() -> None:
+    (example,) = re.findall(r"```pycon\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    parsed = doctest.DocTestParser().get_doctest(example, {}, "README.md", "README.md", 0)
+    assert len(parsed.examples) == 7
+    assert doctest.DocTestRunner().run(parsed).failed == 0
+
+
 @pytest.mark.parametrize("path", sorted([README, *(ROOT / "docs").glob("*.md")]), ids=lambda path: path.name)
 def test_links_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)\)", path.read_text(encoding="utf-8")):
@@ -83,7 +145,7 @@ def test_links_lead_somewhere(path: Path) -> None:
 def test_the_readme_names_no_command_that_does_not_exist() -> None:
     text = README.read_text(encoding="utf-8")
     usage = subprocess.run([sys.executable, "-m", "lanewise", "--help"], capture_output=True, text=True, check=True).stdout
-    for command in set(re.findall(r"lanewise (?!&&)([a-z]+)", re.sub(r"conda activate lanewise|> lanewise", "", text))):
+    for command in set(re.findall(r"lanewise (?!&&)([a-z]+)", re.sub(r"conda activate lanewise|> lanewise|from lanewise import", "", text))):
         assert re.search(rf"^    {command} ", usage, re.MULTILINE), command
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in set(re.findall(r"\bmake ([a-z-]+)", text)) - {"and"}:
@@ -92,4 +154,6 @@ def test_the_readme_names_no_command_that_does_not_exist() -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        README.write_text(with_chapters(replayed(README.read_text(encoding="utf-8"), Path(folder))), encoding="utf-8")
+        text = with_chapters(replayed(README.read_text(encoding="utf-8"), Path(folder)))
+    README.write_text(FIGURES.sub(lambda _: figures(), text), encoding="utf-8")
+    bench.draw_ladder("h200")
