@@ -74,7 +74,8 @@ def _cluster(grid: tuple[int, int, int], cluster: tuple[int, int, int]) -> list[
         return [f"a cluster may have {MAX_CLUSTER} blocks, not {size}: make __cluster_dims__ smaller"]
     for axis, blocks, each in zip("xyz", grid, cluster, strict=True):
         if blocks % each:
-            return [f"grid.{axis} is {blocks}, and must be a multiple of the {each} blocks that __cluster_dims__ joins: round it up to {-(-blocks // each) * each}"]
+            whole = -(-blocks // each) * each
+            return [f"grid.{axis} is {blocks}, and must be a multiple of the {each} blocks that __cluster_dims__ joins: round it up to {whole}"]
     return []
 
 
