@@ -24,6 +24,7 @@ from lanewise.names import Course, CourseError, Key, write_atomically
 
 COLUMNS = 80
 MARKER = re.compile(r"(?P<indent>\s*)//@(?P<word>\S*)(?: (?P<rest>.*))?")
+BOUNDS = r"(?:__(?:launch_bounds|cluster_dims)__\s*\([^)]*\)\s*)*"  # what may stand before or behind a kernel's `void`
 
 
 class DeriveError(CourseError):
@@ -108,7 +109,7 @@ def exercise_kernel(text: str, name: str = "file") -> str:
     start, brace = text.find("__global__"), text.find("{")
     if start < 0:
         raise DeriveError(f'{name}: no __global__ function; an exercise\'s kernel reads `extern "C" __global__ void slug(…)`.')
-    match = re.compile(r"__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(").match(text, start)
+    match = re.compile(rf"__global__\s+{BOUNDS}void\s+{BOUNDS}(\w+)\s*\(").match(text, start)
     if match is None:
         raise DeriveError(f"{name}: the first `__global__` isn't followed by `void name(`; don't write the word before the kernel, not in a comment either.")
     if brace < match.end():

@@ -89,6 +89,7 @@ def test_the_first_global_and_the_first_brace_are_the_kernel():
     assert exercise_kernel(SOLUTION) == "double_it"
     assert exercise_kernel('extern "C" __global__ void __launch_bounds__(128) f(int n)\n{}\n') == "f"
     assert exercise_kernel('extern "C" __global__ __launch_bounds__(128) void f(int n)\n{}\n') == "f"
+    assert exercise_kernel('extern "C" __global__ void __cluster_dims__(2) __launch_bounds__(128) f(int n)\n{}\n') == "f"
 
 
 @pytest.mark.parametrize(
