@@ -16,7 +16,7 @@ from .access import lanes_group, lanes_of
 from .clusters import OFFSET, RANK_SHIFT, peer_columns
 from .group import Group
 from .shapes import take_rows
-from .values import Split, full, i64, ndarray
+from .values import Split, full, i64, ndarray, signed
 
 if TYPE_CHECKING:
     from .batch import Batch
@@ -175,7 +175,9 @@ def parts(g: Group, address) -> list[tuple[int, Group, ndarray | None]]:
 
     Where they name another block of the cluster, the group's columns are that block's.
     """
-    return [part if part[0] <= OFFSET else _elsewhere(g, *part) for part in _by_offset(g, address)]
+    size = g.batch.machine.cluster
+    found = ((signed(offset, 64), part, index) for offset, part, index in _by_offset(g, address))
+    return [_elsewhere(g, *part) if 0 < part[0] >> RANK_SHIFT <= size else part for part in found]
 
 
 def _elsewhere(g: Group, address: int, part: Group, index: ndarray | None) -> tuple[int, Group, ndarray]:

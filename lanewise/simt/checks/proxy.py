@@ -85,7 +85,7 @@ def fence(g: Group, generic: bool = True) -> None:
 def begin_read(g: Group, iid: int, words: ndarray) -> int:
     """The lanes of g issue an instruction that reads these words (each named once) until `end_read`. Returns a ticket."""
     batch = g.batch
-    if not batch.machine.check:
+    if not batch.machine.check or not len(words):
         return 0
     check = watched(batch)
     people = batch.happened.people(g) if batch.happened is not None else np.unique(g.rows)
@@ -150,6 +150,8 @@ def begin_write(g: Group, row: int, iid: int, words: ndarray, b, columns: ndarra
     """Thread `row` issues a copy into these words of the blocks `columns` (None: all), which their mbarriers `b` tell the end of."""
     from .async_copy import BARRIER, Bulk
 
+    if not len(words):
+        return
     batch = g.batch
     check = watched(batch)
     index = check.words_of(words)

@@ -127,6 +127,8 @@ def deliver(lane: Lane, iid: int, b: Barrier | None, words: ndarray, data: ndarr
     if b is None:
         landing.land(batch)
         return
+    if not len(words):
+        return
     if batch.machine.check:
         proxy.begin_write(lane.g, lane.row, iid, words, b, None if everywhere else columns, swizzle)
     phase = b.phase.copy()
@@ -148,6 +150,11 @@ def load(g, iids: tuple[int, int, int], to, source, size, barrier, mask=None) ->
         b = arriving(lane, at, local(lane, lane.fixed[2])[0], blocks)
         m.tma_requests += len(lane.columns)
         place = check.shared_place(lane.g, write, to_, size_, UNIT, "write")
+        if not place:
+            if b is not None:
+                for there in blocks:
+                    barriers(g.batch).bytes(b, -size_, there)
+            continue
         cut = np.full((size_ // 4, len(lane.columns)), 0, u32)
         for k, address in enumerate(lane.free[0].tolist()):
             run = _global_run(lane, k, read, address, size_, "read")
@@ -158,10 +165,7 @@ def load(g, iids: tuple[int, int, int], to, source, size, barrier, mask=None) ->
             check.read_global(one_block(lane, k), read, a, np.array([offset]), size_)
             m.tma_load_bytes += size_
         for there in blocks:
-            if place:
-                deliver(lane, write, b, np.arange(to_ >> 2, to_ + size_ >> 2), cut, size_, there)
-            elif b is not None:
-                barriers(g.batch).bytes(b, -size_, there)
+            deliver(lane, write, b, np.arange(to_ >> 2, to_ + size_ >> 2), cut, size_, there)
 
 
 def one_block(lane: Lane, k: int) -> Group:
