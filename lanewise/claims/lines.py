@@ -158,7 +158,8 @@ CLAIMS = (
           "Streams: copies from the host {stream_copies} ms, kernels {stream_kernels} ms, both at once {stream_both} ms", ("stages", "streamed")),
     Claim("16", "ch22", "A100, N = 128: 12.3 → 98.7 TFLOP/s (8.02 ×), 3.2 → 0.45 ms (7.11 ×)",
           "the two ratios contradict each other; N = 128 needs many heads", "confirmed with a condition",
-          "With thousands of heads in one launch (of 64 columns). An A100's roof is 100 to 130 TFLOP/s; and one of the two ratios must be wrong.",
+          "With thousands of heads in one launch (of 64 columns). An A100's roof is 100 to 130 TFLOP/s; and one of the two ratios must be wrong. "
+          f"Memory's rate: 4.8 TB/s, {DATA_SHEET}.",
           "{short_intensity} flops a byte; {short_heads} heads: {short_tflops} TFLOP/s in {short_us} µs; the last with {short_bandwidth} % of the "
           "memory's rate", ("short_launches",)),
     Claim("17", "ch22, ch28", "85 % of the theoretical peak", "depends on which peak", "corrected",
