@@ -201,3 +201,30 @@ def test_blocks_whose_barriers_part():
     source = changed("      ARRIVE(empty[st]);\n", "      if (blockIdx.x != 2) ARRIVE(empty[st]);\n", source)
     report = simt.compile(source).kernel("k").launch(5, 128, [x, y, i32(7)])
     assert [(f.kind, f.block) for f in report.errors] == [("deadlock", (2, 0, 0))], str(report)
+
+
+COPY = """
+extern "C" __global__ void k(const int* x, int* y) {
+  __shared__ int s[32];
+  __shared__ unsigned long long bar;
+  int t = threadIdx.x;
+  if (t == 0) INIT(bar, 32);
+  __syncthreads();
+  if (t < 32) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(ptx::shared_address(s + t)), "l"(x + t) : "memory");
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" :: "r"(ptx::shared_address(&bar)) : "memory");
+  } else {
+    WAIT(bar, 0);
+    y[t - 32] = s[63 - t];
+  }
+}"""
+
+
+def test_cp_async_that_a_barrier_tells_the_end_of():
+    """Who waits for the barrier may read; who doesn't may not, the copying thread itself included."""
+    x, y = np.arange(32, dtype=i32), np.zeros(32, i32)
+    report = simt.compile(HEAD + COPY).kernel("k").launch(1, 64, [x, y])
+    assert report.ok and np.array_equal(y, x[::-1]), str(report)
+    for source in (COPY.replace("    WAIT(bar, 0);\n", ""), COPY.replace("  } else {", "    y[t] = s[t];\n  } else {")):
+        report = simt.compile(HEAD + source).kernel("k").launch(1, 64, [x, y])
+        assert ("async-copy", "s") in [(f.kind, f.array) for f in report.errors], str(report)

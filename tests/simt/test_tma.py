@@ -349,3 +349,40 @@ def test_other_modes_are_refused():
     source = f'{HEAD}\nextern "C" __global__ void k(const __grid_constant__ ptx::TensorMap map) {{ {body} }}'
     with pytest.raises(simt.Unsupported, match="tensor copies in tile mode only"):
         simt.compile(source).kernel("k")
+
+
+# ------------------------------------------------------------------------------------------------ nothing a kernel does is an exception
+
+ODD = """
+extern "C" __global__ void k(const __grid_constant__ ptx::TensorMap map, float* x) {
+  __shared__ __align__(1024) float s[256];
+  __shared__ unsigned long long bar;
+  int t = threadIdx.x;
+  if (t == 0) { ptx::mbarrier_init(AT(bar), 1); ptx::fence_mbarrier_init(); }
+  __syncthreads();
+  BODY
+}"""
+
+
+@pytest.mark.parametrize("options", [{}, {"check": False}, {"schedule": 2}], ids=["checked", "unchecked", "schedule 2"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (t == 0) ptx::bulk_load(AT(s), x, 0xfffffff0u, AT(bar));",
+        "if (t < 5) ptx::bulk_load(t * 16 + AT(s), x, 16 * t, AT(bar));",
+        "if (t == 0) { ptx::bulk_store((float*)s, (9u << 24) + 16, 16 * blockIdx.x); ptx::bulk_commit(); }",
+        "if (t < 5) { ptx::bulk_store(x, AT(s), 16 * t); ptx::bulk_commit(); }",
+        "if (t == 0) ptx::mbarrier_arrive_cluster(0xfffffff0u);",
+        "if (ptx::mbarrier_try_wait_parity(0x7fffffffu, 7)) s[0] = 1;",
+        'asm volatile("mbarrier.arrive.b64 _, [%0];" :: "l"((void*)0) : "memory");',
+        'asm volatile("mbarrier.inval.shared::cta.b64 [%0];" :: "r"(AT(s) + 4096) : "memory");',
+        "if (t == 0) ptx::tma_load_2d(AT(s) - 2048, (ptx::TensorMap*)0xfffffffffffff000ull, AT(bar), -(1 << 31), 1 << 30);",
+        "if (t == 0) ptx::tma_store_2d((ptx::TensorMap*)x, 0x7fffffffu, t, -5);",
+        "if (t % 2 == blockIdx.x % 2) ptx::mbarrier_wait_parity(AT(bar), t); ptx::mbarrier_init(AT(bar), -1);",
+    ],
+)
+def test_addresses_and_sizes_beyond_all_bounds(body, options):
+    kernel = simt.compile(HEAD + ODD.replace("BODY", body)).kernel("k")
+    report = kernel.launch(4, 32, [simt.tensor_map(np.zeros((32, 32), f32), (8, 32)), np.zeros(4096, f32)], **options)
+    assert options.get("check") is False or not report.ok
+    assert all("None" not in f.message for f in report.findings)
