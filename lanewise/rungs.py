@@ -42,6 +42,13 @@ def _kernel(header: str, name: str, shared_bytes: int) -> Any:
 
     kernel = cp.RawModule(code=f"#include <{header}>\n", options=("--std=c++17",), name_expressions=(name,)).get_function(name)
     kernel.max_dynamic_shared_size_bytes = shared_bytes
+    return fast(kernel)
+
+
+def fast(kernel: Any) -> Any:
+    """The kernel itself. Raises ValueError where this GPU can't run it: on the simulator a tensor of a model's size would take days."""
+    if why := getattr(kernel, "simulated_because", ""):
+        raise ValueError(f"{why}: there is no fast kernel here.")
     return kernel
 
 
@@ -68,7 +75,7 @@ def _float32_kernel(code: str) -> Any:
 
     kernel = cp.RawKernel(code, "flash_registers")
     kernel.max_dynamic_shared_size_bytes = 107520
-    return kernel
+    return fast(kernel)
 
 
 def _flash2(q: Any, k: Any, v: Any, o: Any, lse: Any, causal: bool, scale: float) -> LAUNCH:

@@ -66,8 +66,7 @@ class RawKernel:
     def max_dynamic_shared_size_bytes(self, size: int) -> None:
         home = self._home()
         if home is self._gpu:
-            most = cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
-            if why := older_gpu.shared_shortfall(self.__name__, home.shared_size_bytes + size, most):
+            if why := older_gpu.shared_shortfall(self.__name__, home.shared_size_bytes + size, cupy.cuda.Device().compute_capability):
                 home = self._simulate(why)
         with self._explained():
             home.max_dynamic_shared_size_bytes = size

@@ -40,11 +40,12 @@ def shortfall(what: str, code: str, options: tuple[str, ...], names: tuple[str, 
     return f"{what} needs compute capability {_number(need)} and {has}"
 
 
-def shared_shortfall(what: str, shared: int, most: int) -> str:
-    """The same for `shared` bytes of shared memory a block, on a GPU that has at most `most`."""
-    if not most < shared <= MOST_SHARED:
+def shared_shortfall(what: str, shared: int, capability: str) -> str:
+    """The same for `shared` bytes of shared memory a block."""
+    limits = LIMITS.get(int(capability))
+    if limits is None or not limits.shared_per_block < shared <= MOST_SHARED:
         return ""
-    return f"{what} asks for {shared / KB:g} KB of shared memory a block and this GPU has {most / KB:g}"
+    return f"{what} asks for {shared / KB:g} KB of shared memory a block and this GPU has {limits.shared_per_block / KB:g}"
 
 
 def say_once(why: str) -> None:
