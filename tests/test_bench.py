@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
 import subprocess
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -48,6 +51,56 @@ def test_the_gpu_ladders_say_what_they_need(capsys: pytest.CaptureFixture[str], 
     monkeypatch.setenv("LANEWISE_DEVICE", "simulator")
     assert bench.main(["--gpu"]) == 1
     assert "The ladders need a CUDA GPU" in capsys.readouterr().out
+
+
+def test_the_ladders_are_the_modules_that_are_there() -> None:
+    modules = {name: importlib.import_module(f"lanewise.bench.{name}") for name in bench.LADDERS}
+    assert {name for name, module in modules.items() if "import torch" in inspect.getsource(module)} == set(bench.NEEDS_TORCH)
+    files = {path.stem for path in Path(bench.__file__).parent.glob("*.py")} - {"__init__", "simulator", "numba_kernels", "duel"}
+    assert files == set(bench.LADDERS) and len(bench.LADDERS) == len(files)
+
+
+def on_a_gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, torch: bool, failing: str = "") -> tuple[int, list[str]]:
+    """Status of `bench --gpu` on an NVIDIA X1 and the modules it called; these do nothing, except that attention_ladder writes the H200's table."""
+    from lanewise import results
+
+    called: list[str] = []
+    table = results.read("attention_ladder")
+    assert table is not None
+
+    def module(name: str) -> SimpleNamespace:
+        def main(argv: list[str]) -> int:
+            called.append(name.rpartition(".")[2])
+            if called[-1] == "attention_ladder":
+                results.write(table, tmp_path / "x1.json")
+            return int(called[-1] == failing)
+
+        return SimpleNamespace(main=main)
+
+    runtime = SimpleNamespace(getDeviceProperties=lambda _: {"name": b"NVIDIA X1"})
+    monkeypatch.setattr("lanewise.cp.find_device", lambda: SimpleNamespace(backend="gpu", why=""))
+    monkeypatch.setattr("lanewise.cp.real_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    monkeypatch.setattr(results, "path_for", lambda gpu: tmp_path / ("x1.json" if gpu == "NVIDIA X1" else "none.json"))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object() if torch else None)
+    monkeypatch.setattr("importlib.import_module", module)
+    return bench.main(["--gpu"]), called
+
+
+def test_all_ladders_are_measured_and_the_picture_is_drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert on_a_gpu(monkeypatch, tmp_path, torch=True) == (0, list(bench.LADDERS))
+    assert "the attention ladder is drawn in results/x1_ladder.svg" in capsys.readouterr().out
+    assert (tmp_path / "x1_ladder.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_without_pytorch_the_others_are_still_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, called = on_a_gpu(monkeypatch, tmp_path, torch=False)
+    said = capsys.readouterr().out
+    assert status == 1 and called == [name for name in bench.LADDERS if name not in bench.NEEDS_TORCH]
+    assert "attention_ladder: left out, it needs PyTorch to stand beside: pip install torch" in said and "no picture: the attention ladder" in said
+
+
+def test_a_ladder_that_fails_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert on_a_gpu(monkeypatch, tmp_path, torch=True, failing="waiting") == (1, list(bench.LADDERS))
 
 
 def test_a_child_that_fails_is_told() -> None:
