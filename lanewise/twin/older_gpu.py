@@ -57,8 +57,10 @@ def say_once(why: str) -> None:
 
 @functools.lru_cache(maxsize=64)
 def _lowest(code: str, options: tuple[str, ...], names: tuple[str, ...], asked: str) -> str:
-    """The first of ARCHS that the text compiles for ("90a"), "" if there is none, or if it compiles for `asked`."""
+    """The first of ARCHS that the text compiles for ("90a"), "" if it doesn't even compile for the last, or if it does for `asked`."""
     if _digits(asked) in nvrtc.supported_archs() and _compiles(code, f"sm_{asked}", options, names):
+        return ""
+    if not _compiles(code, ARCHS[-1], options, names):  # what is wrong there is wrong everywhere
         return ""
     newer = (arch for arch in ARCHS if _digits(arch) > _digits(asked) or (arch.endswith("a") and arch != f"sm_{asked}"))
     return next((arch.removeprefix("sm_") for arch in newer if _compiles(code, arch, options, names)), "")
