@@ -18,7 +18,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) flash_causal(
     const __grid_constant__ ptx::TensorMap Om, float* LSE, int* ticket, int Nq,
     int Nk, int heads, int group, int section, float scale) {
     // T, d, keys of a tile, consumers, stages, causal
-    // pingpong, overlap, longest_first
-    flash3_block<__half, 64, 64, 2, 2, true, true, true, true>(
+    // pingpong, overlap, longest_first, own_tiles
+    flash3_block<__half, 64, 64, 2, 2, true, true, true, true, false>(
         Qm, Km, Vm, Om, LSE, ticket, Nq, Nk, heads, group, section, scale);
 }

@@ -18,12 +18,13 @@
 // pingpong: one warpgroup's softmax runs under another's products, by turns
 // overlap:  a warpgroup's softmax runs under its own product with the tile before
 // longest_first: causal tiles with many keys come first
+// own_tiles: a warpgroup leaves out key tiles that only the others' rows see
 #pragma once
 #include <flash3_schedule.cuh>
 #include <softmax_rows.cuh>
 #include <wgmma_tiles.cuh>
 
-template <typename T, int d, int Bc, int consumers, int stages, bool causal, bool pingpong, bool overlap, bool longest_first>
+template <typename T, int d, int Bc, int consumers, int stages, bool causal, bool pingpong, bool overlap, bool longest_first, bool own_tiles>
 __device__ __forceinline__ void flash3_block(const ptx::TensorMap& Qm, const ptx::TensorMap& Km, const ptx::TensorMap& Vm, const ptx::TensorMap& Om,
                                              float* __restrict__ LSE, int* __restrict__ ticket, int Nq, int Nk, int heads, int group, int section,
                                              float scale) {
@@ -176,6 +177,19 @@ __device__ __forceinline__ void flash3_block(const ptx::TensorMap& Qm, const ptx
             };
             auto pass_turn = [&] { if (pingpong) ptx::named_barrier_arrive(1 + next_group, 256); };
 
+            int tiles = work.tiles;                          // that I compute: one at least
+            if constexpr (causal && own_tiles) {
+                const int last = min(work.first + 64 * w + 64, Nq) - 1;
+                tiles = work.first + 64 * w >= Nq ? 1 : max(1, min(tiles, (last + see) / Bc + 1));
+                for (int n = work.tiles; n > tiles; --n) {   // the others' tiles: once they are there, I have no need of them
+                    ptx::mbarrier_wait_parity(k_full + 8 * k.stage, k.parity);
+                    if (pingpong) ptx::named_barrier_sync(1 + w, 256);
+                    pass_turn();
+                    free_k();
+                    ptx::mbarrier_wait_parity(v_full + 8 * v.stage, v.parity);
+                    free_v();
+                }
+            }
             float shrink[2];
             ptx::mbarrier_wait_parity(q_full + 8 * w, q_parity);
             q_parity ^= 1;
@@ -184,15 +198,15 @@ __device__ __forceinline__ void flash3_block(const ptx::TensorMap& Qm, const ptx
             ptx::wgmma_wait<0>();
             ptx::keep(s);
             free_k();
-            mask(work.tiles - 1);
+            mask(tiles - 1);
             softmax_rows(s, m, l, shrink, scale2);
             pack_rows<T>(P, s);
 #pragma unroll 1
-            for (int n = work.tiles - 2; n >= 0; --n) {      // P is that of tile n + 1
+            for (int n = tiles - 2; n >= 0; --n) {           // P is that of tile n + 1
                 if constexpr (overlap) {                     // both products are begun, S is awaited
                     begin_scores();
                     ptx::mbarrier_wait_parity(v_full + 8 * v.stage, v.parity);
-                    values(n < work.tiles - 2);
+                    values(n < tiles - 2);
                     ptx::wgmma_commit();
                     pass_turn();
                     ptx::wgmma_wait<1>();                    // S is here, O not yet
@@ -205,7 +219,7 @@ __device__ __forceinline__ void flash3_block(const ptx::TensorMap& Qm, const ptx
                     ptx::keep(P);
                     free_v();
                 } else {                                     // one after the other
-                    end_tile(n < work.tiles - 2);
+                    end_tile(n < tiles - 2);
                     begin_scores();
                     pass_turn();
                     ptx::wgmma_wait<0>();
@@ -218,7 +232,7 @@ __device__ __forceinline__ void flash3_block(const ptx::TensorMap& Qm, const ptx
                 pack_rows<T>(P, s);
             }
             if (apart) ptx::mbarrier_arrive(q_empty + 8 * w);   // Q may be overwritten
-            end_tile(work.tiles > 1);
+            end_tile(tiles > 1);
         } else {
 #pragma unroll
             for (int i = 0; i < d / 2; ++i) o[i] = 0.0f;
@@ -250,10 +264,12 @@ __device__ __forceinline__ void flash3_block(const ptx::TensorMap& Qm, const ptx
     if (threadIdx.x % 128 == 0) ptx::bulk_wait<0>();
 }
 
-template <typename T, int d, int Bc, int consumers, int stages, bool causal, bool pingpong = true, bool overlap = true, bool longest_first = true>
+template <typename T, int d, int Bc, int consumers, int stages, bool causal, bool pingpong = true, bool overlap = true, bool longest_first = true,
+          bool own_tiles = false>
 __global__ void __launch_bounds__(128 * (consumers + 1), 1)
 flash3(const __grid_constant__ ptx::TensorMap Qm, const __grid_constant__ ptx::TensorMap Km,
        const __grid_constant__ ptx::TensorMap Vm, const __grid_constant__ ptx::TensorMap Om, float* __restrict__ LSE,
        int* __restrict__ ticket, int Nq, int Nk, int heads, int group, int section, float scale) {
-    flash3_block<T, d, Bc, consumers, stages, causal, pingpong, overlap, longest_first>(Qm, Km, Vm, Om, LSE, ticket, Nq, Nk, heads, group, section, scale);
+    flash3_block<T, d, Bc, consumers, stages, causal, pingpong, overlap, longest_first, own_tiles>(Qm, Km, Vm, Om, LSE, ticket, Nq, Nk, heads, group,
+                                                                                                  section, scale);
 }

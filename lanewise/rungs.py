@@ -98,6 +98,7 @@ class Tile3:
     pingpong: bool
     overlap: bool = True
     longest_first: bool = True
+    own_tiles: bool = False
     persistent: bool = True
 
     def shared_bytes(self, d: int) -> int:
@@ -126,7 +127,8 @@ def _flash3(q: Any, k: Any, v: Any, o: Any, lse: Any, causal: bool, scale: float
     heads, nq, d = q.shape
     group, nk = heads // k.shape[0], k.shape[1]
     t = tile or tile3(d, causal, nk)
-    form = f"{TYPES[q.dtype.name]}, {d}, {t.keys}, {t.consumers}, {t.stages}, {', '.join(map(_flag, (causal, t.pingpong, t.overlap, t.longest_first)))}"
+    flags = ", ".join(map(_flag, (causal, t.pingpong, t.overlap, t.longest_first, t.own_tiles)))
+    form = f"{TYPES[q.dtype.name]}, {d}, {t.keys}, {t.consumers}, {t.stages}, {flags}"
     shared = t.shared_bytes(d)
     kernel = _kernel("flash3.cuh", f"flash3<{form}>", shared)
     maps = [cp.tensor_map(x, (1, rows, 64), swizzle="128B", l2="256B") for x, rows in ((q, 64), (k, t.keys), (v, t.keys), (o, 64))]

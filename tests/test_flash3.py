@@ -18,7 +18,7 @@ TILE = rungs.Tile3(64, 2, 2, True)
 
 
 def form(type: str, d: int, causal: bool, tile: rungs.Tile3) -> str:
-    flags = ", ".join(str(x).lower() for x in (causal, tile.pingpong, tile.overlap, tile.longest_first))
+    flags = ", ".join(str(x).lower() for x in (causal, tile.pingpong, tile.overlap, tile.longest_first, tile.own_tiles))
     return f"flash3<{type}, {d}, {tile.keys}, {tile.consumers}, {tile.stages}, {flags}>"
 
 
@@ -79,11 +79,12 @@ def test_the_tiles_in_use(d: int, tile: rungs.Tile3, causal: bool) -> None:
 
 @pytest.mark.parametrize(
     "tile",
-    [rungs.Tile3(64, 2, 2, False, False), rungs.Tile3(64, 2, 2, True, False), rungs.Tile3(64, 3, 3, True), rungs.Tile3(64, 2, 2, True, longest_first=False)],
-    ids=["nothing", "pingpong alone", "three stages", "shortest first"],
+    [rungs.Tile3(64, 2, 2, False, False), rungs.Tile3(64, 2, 2, True, False), rungs.Tile3(64, 3, 3, True), rungs.Tile3(64, 2, 2, True, longest_first=False),
+     rungs.Tile3(64, 3, 2, True, own_tiles=True), rungs.Tile3(64, 3, 3, False, False, own_tiles=True)],
+    ids=["nothing", "pingpong alone", "three stages", "shortest first", "own tiles", "own tiles, nothing else"],
 )
 def test_ideas_switched_off(tile: rungs.Tile3) -> None:
-    for heads, nq, nk, causal in ((2, 200, 330, True), (1, 65, 129, False)):
+    for heads, nq, nk, causal in ((2, 200, 330, True), (1, 330, 200, True), (1, 65, 129, False)):
         report = launch(heads, 1, nq, nk, causal, tile=tile)
         assert report.ok, str(report)
 

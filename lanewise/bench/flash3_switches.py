@@ -55,6 +55,7 @@ def variants(d: int, causal: bool, n: int) -> Iterator[tuple[str, str, Tile3]]:
     yield "without", "one block a tile", replace(base, persistent=False)
     if causal:
         yield "without", "shortest first", replace(base, longest_first=False)
+        yield "without", "its own tiles alone" if not base.own_tiles else "all tiles of the block", replace(base, own_tiles=not base.own_tiles)
 
 
 @functools.cache
