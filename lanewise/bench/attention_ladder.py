@@ -9,19 +9,14 @@ outputs, ragged, causal and with rows without a key, and its error at N = 2048 m
 
 from __future__ import annotations
 
-import argparse
 import math
-import platform
 from collections.abc import Callable, Sequence
-from datetime import date
-from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from lanewise import results
 from lanewise.bench.duel import Duel, clocks, duel
 from lanewise.bench.fp32_ladder import TOKENS, WIDTH
+from lanewise.bench.record import options, record, rounded, sizes
 from lanewise.rungs import FLASH2, FLASH3, Rung
 
 COMMAND = "python -m lanewise.bench.attention_ladder"
@@ -160,7 +155,7 @@ def measure(sizes: Sequence[int], warm_up_s: float) -> list[results.Row]:
         for n in sizes:
             for causal in (False, True):
                 row = measure_point(cp, climbed, d, n, causal, warm_up_s)
-                rows.append({key: round(x, 4) if isinstance(x, float) else x for key, x in row.items()})
+                rows += rounded([row])
                 print(", ".join(f"{key} {x:.3f}" if isinstance(x, float) and x < 10 else f"{key} {x:.0f}" if isinstance(x, float) else f"{key} {x}"
                                 for key, x in row.items() if "low" not in key and "high" not in key), flush=True)  # fmt: skip
             cp.get_default_memory_pool().free_all_blocks()
@@ -186,24 +181,18 @@ def summary(rows: list[results.Row]) -> list[str]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", default=",".join(str(n) for n in SIZES), help="sequence lengths, separated by commas")
+    parser = options(COMMAND, __doc__)
+    parser.add_argument("--sizes", type=sizes, default=",".join(str(n) for n in SIZES), help="sequence lengths, separated by commas")
     parser.add_argument("--warm-up", type=float, default=2.0, help="seconds before each point is timed")
-    parser.add_argument("--out", default="", help="another file instead of results/<gpu>.json")
-    options = parser.parse_args(argv)
+    asked = parser.parse_args(argv)
     import torch
 
-    from lanewise.bench.memory_levels import driver_version
     from lanewise.cp import real_cupy
 
     cp = real_cupy()
     cp.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream).use()  # one stream for all
-    rows = measure([int(n) for n in options.sizes.split(",")], options.warm_up)
-    device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    versions = {"cupy": cp.__version__, "torch": torch.__version__, "cudnn": str(torch.backends.cudnn.version())}
-    versions |= {"numpy": np.__version__, "python": platform.python_version()}
-    table = results.Table("attention_ladder", device, driver_version(), date.today().isoformat(), COMMAND, versions, rows)
-    results.write(table, Path(options.out) if options.out else results.path_for(device))
+    rows = measure(asked.sizes, asked.warm_up)
+    record(cp, "attention_ladder", COMMAND, rows, asked.out, torch=torch.__version__, cudnn=str(torch.backends.cudnn.version()))
     for line in summary(rows):
         print(line)
     return 0

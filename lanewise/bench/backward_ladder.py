@@ -8,21 +8,18 @@ Outputs are poisoned and compared with float64, errors with those of PyTorch's o
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
-import platform
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lanewise import results
 from lanewise.bench.fp32_ladder import PAIRS, RAGGED, TOKENS, WIDTH, interval, milliseconds
+from lanewise.bench.record import options, record, sizes
 from lanewise.names import find_course
 from lanewise.rungs import FLASH2
 
@@ -255,21 +252,16 @@ def compared(cp: Any, calls: dict[str, Callable[[], Any]], work: int) -> results
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", default="512,2048,4096,8192,16384", help="sequence lengths, separated by commas")
-    parser.add_argument("--out", default="", help="another file instead of results/<gpu>.json")
-    options = parser.parse_args(argv)
+    parser = options(COMMAND, __doc__)
+    parser.add_argument("--sizes", type=sizes, default="512,2048,4096,8192,16384", help="sequence lengths, separated by commas")
+    asked = parser.parse_args(argv)
     import torch
 
-    from lanewise.bench.memory_levels import driver_version
     from lanewise.cp import real_cupy
 
     cp = real_cupy()
-    rows = [{key: float(f"{x:.5g}") if isinstance(x, float) else x for key, x in row.items()} for row in measure([int(n) for n in options.sizes.split(",")])]
-    device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    versions = {"cupy": cp.__version__, "torch": torch.__version__, "numpy": np.__version__, "python": platform.python_version()}
-    table = results.Table("backward_ladder", device, driver_version(), date.today().isoformat(), COMMAND, versions, rows)
-    results.write(table, Path(options.out) if options.out else results.path_for(device))
+    rows = [{key: float(f"{x:.5g}") if isinstance(x, float) else x for key, x in row.items()} for row in measure(asked.sizes)]
+    record(cp, "backward_ladder", COMMAND, rows, asked.out, torch=torch.__version__)
     for r in rows:
         shape = f"d={r['d']} N={r['N']} causal={r['causal']}"
         beside = f"PyTorch {r['PyTorch']:.0f}, cuDNN {r['cuDNN']:.0f}, same bits {r['same_bits']:.0f}"

@@ -8,21 +8,18 @@ Outputs start poisoned and are compared with float64 (ragged, causal, rows witho
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
-import platform
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lanewise import results
 from lanewise.bench.fp32_ladder import PAIRS, RAGGED, TOKENS, WIDTH, interval, milliseconds
+from lanewise.bench.record import options, record, rounded
 from lanewise.names import find_course
 from lanewise.rungs import FLASH2
 
@@ -175,23 +172,14 @@ def short_launches(cp: Any) -> list[results.Row]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", default="", help="another file instead of results/<gpu>.json")
-    options = parser.parse_args(argv)
+    asked = options(COMMAND, __doc__).parse_args(argv)
     import torch
 
-    from lanewise.bench.memory_levels import driver_version
     from lanewise.cp import real_cupy
 
     cp = real_cupy()
-    device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    versions = {"cupy": cp.__version__, "torch": torch.__version__, "numpy": np.__version__, "python": platform.python_version()}
-    path = Path(options.out) if options.out else results.path_for(device)
     for name, measure in (("short_launches", short_launches), ("flash2_switches", switches)):
-        rows = [{key: round(x, 4) if isinstance(x, float) else x for key, x in row.items()} for row in measure(cp)]
-        table = results.Table(name, device, driver_version(), date.today().isoformat(), COMMAND, versions, rows)
-        results.write(table, path)
-        print(table, flush=True)
+        print(record(cp, name, COMMAND, rounded(measure(cp)), asked.out, torch=torch.__version__), flush=True)
     return 0
 
 

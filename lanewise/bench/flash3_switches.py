@@ -8,22 +8,17 @@ shapes and poisoned outputs, and with cuDNN on what is timed.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
-import platform
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import date
-from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from lanewise import results
 from lanewise.bench.attention_ladder import exact, libraries, poisoned, random, relative
 from lanewise.bench.duel import duel
 from lanewise.bench.fp32_ladder import TOKENS, WIDTH
+from lanewise.bench.record import options, record, rounded, sizes
 from lanewise.rungs import Tile3, _flash3, tile3
 
 COMMAND = "python -m lanewise.bench.flash3_switches"
@@ -100,26 +95,21 @@ def measure(cp: Any, sizes: Sequence[int]) -> list[results.Row]:
                          "ratio": fought.ratio, "low": fought.low, "high": fought.high}
                     )  # fmt: skip
                     print(", ".join(f"{key} {x:.3f}" if isinstance(x, float) else f"{key} {x}" for key, x in rows[-1].items()), flush=True)
-    return [{key: round(x, 4) if isinstance(x, float) else x for key, x in row.items()} for row in rows]
+    return rounded(rows)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", default=",".join(str(n) for n in SIZES), help="sequence lengths, separated by commas")
-    parser.add_argument("--out", default="", help="another file instead of results/<gpu>.json")
-    options = parser.parse_args(argv)
+    parser = options(COMMAND, __doc__)
+    parser.add_argument("--sizes", type=sizes, default=",".join(str(n) for n in SIZES), help="sequence lengths, separated by commas")
+    asked = parser.parse_args(argv)
     import torch
 
-    from lanewise.bench.memory_levels import driver_version
     from lanewise.cp import real_cupy
 
     cp = real_cupy()
     cp.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream).use()  # one stream for all
-    rows = measure(cp, [int(n) for n in options.sizes.split(",")])
-    device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    versions = {"cupy": cp.__version__, "torch": torch.__version__, "numpy": np.__version__, "python": platform.python_version()}
-    table = results.Table("flash3_switches", device, driver_version(), date.today().isoformat(), COMMAND, versions, rows)
-    results.write(table, Path(options.out) if options.out else results.path_for(device))
+    rows = measure(cp, asked.sizes)
+    table = record(cp, "flash3_switches", COMMAND, rows, asked.out, torch=torch.__version__)
     print(table)
     return 0
 

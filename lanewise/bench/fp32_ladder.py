@@ -7,19 +7,16 @@ FLOP/s by 4·heads·Nq·Nk·d, for causal masks by the pairs that aren't masked.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
-import platform
 import statistics
 from collections.abc import Callable, Sequence
-from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lanewise import results
+from lanewise.bench.record import options, record, rounded, sizes
 from lanewise.names import find_course
 
 COMMAND = "python -m lanewise.bench.fp32_ladder"
@@ -150,21 +147,16 @@ def measure(sizes: Sequence[int]) -> list[results.Row]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", default="512,1024,2048,4096,8192,16384", help="sequence lengths, separated by commas")
-    parser.add_argument("--out", default="", help="another file instead of results/<gpu>.json")
-    options = parser.parse_args(argv)
+    parser = options(COMMAND, __doc__)
+    parser.add_argument("--sizes", type=sizes, default="512,1024,2048,4096,8192,16384", help="sequence lengths, separated by commas")
+    asked = parser.parse_args(argv)
     import torch
 
-    from lanewise.bench.memory_levels import driver_version
     from lanewise.cp import real_cupy
 
     cp = real_cupy()
-    rows = [{key: round(x, 4) if isinstance(x, float) else x for key, x in row.items()} for row in measure([int(n) for n in options.sizes.split(",")])]
-    device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    versions = {"cupy": cp.__version__, "torch": torch.__version__, "numpy": np.__version__, "python": platform.python_version()}
-    table = results.Table("fp32_ladder", device, driver_version(), date.today().isoformat(), COMMAND, versions, rows)
-    results.write(table, Path(options.out) if options.out else results.path_for(device))
+    rows = rounded(measure(asked.sizes))
+    table = record(cp, "fp32_ladder", COMMAND, rows, asked.out, torch=torch.__version__)
     print(table)
     return 0
 

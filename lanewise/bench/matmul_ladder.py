@@ -7,19 +7,16 @@ poisoned and are compared with float64, here on 64 rows, and on small ragged sha
 
 from __future__ import annotations
 
-import argparse
-import platform
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lanewise import results
 from lanewise.bench.fp32_ladder import interval, milliseconds
+from lanewise.bench.record import options, record, rounded
 from lanewise.names import find_course
 
 COMMAND = "python -m lanewise.bench.matmul_ladder"
@@ -194,21 +191,16 @@ def measure(n: int) -> list[results.Row]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(COMMAND, __doc__)
     parser.add_argument("--size", type=int, default=8192, help="M = N = K, a multiple of 128")
-    parser.add_argument("--out", default="", help="another file instead of results/<gpu>.json")
-    options = parser.parse_args(argv)
+    asked = parser.parse_args(argv)
     import torch
 
-    from lanewise.bench.memory_levels import driver_version
     from lanewise.cp import real_cupy
 
     cp = real_cupy()
-    rows = [{key: round(x, 4) if isinstance(x, float) else x for key, x in row.items()} for row in measure(options.size)]
-    device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    versions = {"cupy": cp.__version__, "torch": torch.__version__, "numpy": np.__version__, "python": platform.python_version()}
-    table = results.Table("tensor_ladder", device, driver_version(), date.today().isoformat(), COMMAND, versions, rows)
-    results.write(table, Path(options.out) if options.out else results.path_for(device))
+    rows = rounded(measure(asked.size))
+    table = record(cp, "tensor_ladder", COMMAND, rows, asked.out, torch=torch.__version__)
     print(table)
     return 0
 

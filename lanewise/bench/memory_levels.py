@@ -6,18 +6,14 @@ steps are the latency. One thread does it alone (32 where the row says so). The 
 
 from __future__ import annotations
 
-import argparse
-import platform
-import subprocess
 import sys
 from collections.abc import Sequence
-from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lanewise import results
+from lanewise.bench.record import options, record
 from lanewise.names import find_course
 
 COMMAND = "python -m lanewise.bench.memory_levels"
@@ -206,33 +202,17 @@ def bandwidth_by_stride(cp: Any, n: int = 1 << 25, strides: Sequence[int] = rang
     return rows
 
 
-def driver_version() -> str:
-    """The installed driver, as nvidia-smi names it; "unknown" where there is none to ask."""
-    try:
-        done = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return done.stdout.split()[0]
-
-
 def main(argv: Sequence[str] = ()) -> int:
     """Measure both tables on this machine's GPU and put them into its results file."""
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(COMMAND, __doc__)
     parser.add_argument("--only", choices=["memory_levels", "bandwidth_by_stride"], help="measure one of the two tables")
-    parser.add_argument("--into", type=Path, help="the results file (default: results/<gpu>.json)")
-    options = parser.parse_args(list(argv))
+    asked = parser.parse_args(argv)
     from lanewise.cp import real_cupy
 
     cp = real_cupy()
-
-    device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    versions = {"cupy": cp.__version__, "cuda": str(cp.cuda.runtime.runtimeGetVersion()), "numpy": np.__version__, "python": platform.python_version()}
-    path = options.into or results.path_for(device)
     for name, measure in (("memory_levels", memory_levels), ("bandwidth_by_stride", bandwidth_by_stride)):
-        if options.only in (None, name):
-            table = results.Table(name, device, driver_version(), date.today().isoformat(), COMMAND, versions, measure(cp))
-            results.write(table, path)
-            print(f"{name}: written to {path.name}")
+        if asked.only in (None, name):
+            record(cp, name, COMMAND, measure(cp), asked.out, cuda=str(cp.cuda.runtime.runtimeGetVersion()))
     return 0
 
 

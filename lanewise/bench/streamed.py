@@ -6,20 +6,17 @@ K and V together, which stands for a GPU that is too small. The output is compar
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
-import platform
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lanewise import results, streaming
+from lanewise.bench.record import options, record, rounded, sizes
 from lanewise.rungs import FLASH2
 
 COMMAND = "python -m lanewise.bench.streamed"
@@ -125,22 +122,15 @@ def measure(keys: int, sizes: Sequence[int]) -> list[results.Row]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(COMMAND, __doc__)
     parser.add_argument("--keys", type=int, default=1 << 22, help="keys on the host")
-    parser.add_argument("--sizes", default="16384,65536,262144", help="keys of a chunk, separated by commas")
-    parser.add_argument("--out", default="", help="another file instead of results/<gpu>.json")
-    options = parser.parse_args(argv)
-    from lanewise.bench.memory_levels import driver_version
+    parser.add_argument("--sizes", type=sizes, default="16384,65536,262144", help="keys of a chunk, separated by commas")
+    asked = parser.parse_args(argv)
     from lanewise.cp import real_cupy
 
     cp = real_cupy()
-    rows = [
-        {key: round(x, 3) if isinstance(x, float) else x for key, x in row.items()} for row in measure(options.keys, [int(n) for n in options.sizes.split(",")])
-    ]
-    device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    versions = {"cupy": cp.__version__, "numpy": np.__version__, "python": platform.python_version()}
-    table = results.Table("streamed", device, driver_version(), date.today().isoformat(), COMMAND, versions, rows)
-    results.write(table, Path(options.out) if options.out else results.path_for(device))
+    rows = rounded(measure(asked.keys, asked.sizes), 3)
+    table = record(cp, "streamed", COMMAND, rows, asked.out)
     print(table)
     return 0
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
-import platform
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lanewise import results
-from lanewise.bench.memory_levels import driver_version
+from lanewise.bench.record import options, record
 from lanewise.names import find_course
 
 COMMAND = "python -m lanewise.bench.tile_copies"
@@ -65,21 +61,14 @@ def tile_copies(cp: Any, n: int = KEYS, sms: int = 132) -> list[results.Row]:
 
 def main(argv: Sequence[str] = ()) -> int:
     """Measure the table on this machine's GPU and put it into its results file."""
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
-    parser.add_argument("--out", type=Path, help="the results file (default: results/<gpu>.json)")
-    options = parser.parse_args(list(argv))
+    asked = options(COMMAND, __doc__).parse_args(argv)
     from lanewise import cp
 
     properties = cp.cuda.runtime.getDeviceProperties(0)
     if properties["major"] < 9:
         print("The copy engine came with Hopper (compute capability 9.0): this GPU has none.")
         return 1
-    device = properties["name"].decode()
-    rows = tile_copies(cp, sms=properties["multiProcessorCount"])
-    versions = {"cupy": cp.__version__, "numpy": np.__version__, "python": platform.python_version()}
-    path = options.out or results.path_for(device)
-    results.write(results.Table("tile_copies", device, driver_version(), date.today().isoformat(), COMMAND, versions, rows), path)
-    print(f"tile_copies: written to {path.name}")
+    record(cp, "tile_copies", COMMAND, tile_copies(cp, sms=properties["multiProcessorCount"]), asked.out)
     return 0
 
 

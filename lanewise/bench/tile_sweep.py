@@ -7,20 +7,17 @@ says before anything runs stands beside it: the last lines are the rank correlat
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
-import platform
 import statistics
 from collections.abc import Sequence
-from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lanewise import results
 from lanewise.bench.fp32_ladder import RAGGED, TOKENS, WIDTH, milliseconds
+from lanewise.bench.record import options, record, rounded
 from lanewise.cost_model import SOURCE, Tile, candidates, rank_correlation, ranked
 from lanewise.names import find_course
 
@@ -108,19 +105,12 @@ def correlations(table: results.Table) -> list[tuple[dict[str, Any], float, floa
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", default="", help="another file instead of results/<gpu>.json")
-    options = parser.parse_args(argv)
-
-    from lanewise.bench.memory_levels import driver_version
+    asked = options(COMMAND, __doc__).parse_args(argv)
     from lanewise.cp import real_cupy
 
     cp = real_cupy()
-    device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    rows = [{key: round(x, 4) if isinstance(x, float) else x for key, x in row.items()} for row in measure(cp)]
-    versions = {"cupy": cp.__version__, "numpy": np.__version__, "python": platform.python_version()}
-    table = results.Table("tile_sweep", device, driver_version(), date.today().isoformat(), COMMAND, versions, rows)
-    results.write(table, Path(options.out) if options.out else results.path_for(device))
+    rows = rounded(measure(cp))
+    table = record(cp, "tile_sweep", COMMAND, rows, asked.out)
     print(table, flush=True)
     for shape, model, warps in correlations(table):
         print(f"{shape}: rank correlation with the measured order: cost model {model:.2f}, resident warps {warps:.2f}")

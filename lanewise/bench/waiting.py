@@ -6,20 +6,16 @@ poisoned and are compared before a time is believed.
 
 from __future__ import annotations
 
-import argparse
 import math
-import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
-from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lanewise import results
-from lanewise.bench.memory_levels import driver_version
+from lanewise.bench.record import options, record
 from lanewise.names import find_course
 from lanewise.simt.resources import occupancy
 
@@ -149,20 +145,15 @@ TABLES: dict[str, Callable[[Any], list[results.Row]]] = {
 
 def main(argv: Sequence[str] = ()) -> int:
     """Measure the tables on this machine's GPU and put them into its results file."""
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(COMMAND, __doc__)
     parser.add_argument("--only", choices=list(TABLES), help="measure one of the tables")
-    parser.add_argument("--into", type=Path, help="the results file (default: results/<gpu>.json)")
-    options = parser.parse_args(list(argv))
+    asked = parser.parse_args(argv)
     from lanewise.cp import real_cupy
 
     cp = real_cupy()
-    device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    versions = {"cupy": cp.__version__, "cuda": str(cp.cuda.runtime.runtimeGetVersion()), "numpy": np.__version__, "python": platform.python_version()}
-    path = options.into or results.path_for(device)
     for name, measure in TABLES.items():
-        if options.only in (None, name):
-            table = results.Table(name, device, driver_version(), date.today().isoformat(), COMMAND, versions, measure(cp))
-            results.write(table, path)
+        if asked.only in (None, name):
+            table = record(cp, name, COMMAND, measure(cp), asked.out, cuda=str(cp.cuda.runtime.runtimeGetVersion()))
             print(f"{table}\n", flush=True)
     return 0
 
