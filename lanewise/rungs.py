@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.simt.gpus import LIMITS
+
 TYPES = {"float16": "__half", "bfloat16": "__nv_bfloat16"}
 LAUNCH = Callable[[], None]
 L2_BYTES = 40 << 20  # of an H100's or H200's 50 MB, what keys and values of a section may fill
@@ -24,16 +26,18 @@ class Rung:
 
     name: str
     idea: str
-    capability: tuple[int, ...]  # compute capabilities it runs on; the last also stands for later ones if `upwards`
-    upwards: bool
+    capability: int  # compute capability from which it runs, 80 for 8.0
+    upwards: bool  # on later ones, too
     dtypes: tuple[str, ...]
     head_sizes: tuple[int, ...]
     prepare: Callable[..., LAUNCH]
+    shared_kb: int = 48  # dynamic shared memory of a block at most
 
     def fits(self, capability: int, dtype: str, d: int) -> bool:
         """Whether it runs on a GPU of this compute capability (90 for 9.0), with this dtype and head size."""
-        able = capability in self.capability or (self.upwards and capability > max(self.capability))
-        return able and dtype in self.dtypes and d in self.head_sizes
+        able = capability == self.capability or (self.upwards and capability > self.capability)
+        room = LIMITS[capability].shared_per_block if capability in LIMITS else min(limits.shared_per_block for limits in LIMITS.values())
+        return able and self.shared_kb * 1024 <= room and dtype in self.dtypes and d in self.head_sizes
 
 
 @functools.cache
@@ -140,7 +144,7 @@ def _flash3(q: Any, k: Any, v: Any, o: Any, lse: Any, causal: bool, scale: float
     return lambda: kernel((blocks,), (128 * (t.consumers + 1),), args, shared_mem=shared)
 
 
-FLASH_REGISTERS = Rung("flash_registers", "float32 on the FMA units, 8 x 8 in registers", (80,), True, ("float32",), (64,), _flash_registers)
-FLASH2 = Rung("flash2", "mma.sync, ldmatrix, cp.async", (80,), True, tuple(TYPES), (64, 128), _flash2)
-FLASH3 = Rung("flash3", "TMA, wgmma, warps with jobs", (90,), False, tuple(TYPES), (64, 128), _flash3)
+FLASH_REGISTERS = Rung("flash_registers", "float32 on the FMA units, 8 x 8 in registers", 80, True, ("float32",), (64,), _flash_registers, 105)
+FLASH2 = Rung("flash2", "mma.sync, ldmatrix, cp.async", 80, True, tuple(TYPES), (64, 128), _flash2, 64)
+FLASH3 = Rung("flash3", "TMA, wgmma, warps with jobs", 90, False, tuple(TYPES), (64, 128), _flash3, 225)
 LADDER = (FLASH3, FLASH2, FLASH_REGISTERS)  # the best first

@@ -83,6 +83,9 @@ def test_which_rung():
     assert best_rung(100, "float16", 64).name == "flash2"  # wgmma is Hopper's alone
     assert best_rung(80, "float16", 64).name == "flash2"
     assert best_rung(90, "float32", 64).name == "flash_registers"
+    assert best_rung(86, "bfloat16", 128).name == "flash2"
+    with pytest.raises(ValueError, match="105 KB of shared memory a block"):
+        best_rung(86, "float32", 64)  # an RTX 30's block has 99 KB
     with pytest.raises(ValueError, match="No kernel of the course computes float32 attention with heads of 128"):
         best_rung(90, "float32", 128)
     with pytest.raises(ValueError, match="compute capability 7.5"):
