@@ -12,6 +12,7 @@ from pathlib import Path
 import cupy
 import numpy as np
 from families.case import Case
+from families.launch import placed
 from paths import ROOT
 
 from lanewise.twin.tensor_map import descriptor
@@ -49,7 +50,7 @@ def start(case: Case) -> list:
     compiled = kernel(case.source, case.entry, case.options)
     if case.shared_bytes > 48 * 1024:
         compiled.max_dynamic_shared_size_bytes = case.shared_bytes
-    arguments = [cupy.asarray(a) if isinstance(a, np.ndarray) else a.of(cupy.asarray(a.passed)) if hasattr(a, "passed") else a for a in case.args()]
+    arguments = placed(case.args(), cupy.asarray)
     grid, block = (tuple(d) if isinstance(d, tuple) else (d,) for d in (case.grid, case.block))
     compiled(grid, block, tuple(descriptor(a) if hasattr(a, "passed") else a for a in arguments), shared_mem=case.shared_bytes)
     cupy.cuda.runtime.deviceSynchronize()

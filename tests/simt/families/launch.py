@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -27,10 +29,22 @@ def kernel(source: str, entry: str, options: tuple[str, ...]) -> simt.Kernel:
     return simt.compile(source, options=options).kernel(entry)
 
 
+def placed(args: Sequence, copy: Callable[[np.ndarray], Any]) -> list:
+    """The arguments with every array replaced by `copy(array)`, the same one wherever the array stands: as a pointer, in a tensor map, twice."""
+    made: dict[int, Any] = {}
+
+    def of(array: np.ndarray) -> Any:
+        if id(array) not in made:
+            made[id(array)] = copy(array)
+        return made[id(array)]
+
+    return [of(a) if isinstance(a, np.ndarray) else a.of(of(a.passed)) if isinstance(a, simt.TensorMap) else a for a in args]
+
+
 def launch(case: Case, args: list | None = None, *, check: bool = True, schedule: int = 0) -> Run:
     """Compile and launch `case` with its own arguments or with those given; the arguments stay as they were."""
     given = tuple(args if args is not None else case.args())
-    arrays = [a.copy() if isinstance(a, np.ndarray) else a.of(a.passed.copy()) if isinstance(a, simt.TensorMap) else a for a in given]
+    arrays = placed(given, np.copy)
     compiled = kernel(case.source, case.entry, case.options)
     if case.shared_bytes > 48 * 1024:
         compiled.max_dynamic_shared_size_bytes = case.shared_bytes
