@@ -16,7 +16,8 @@ def best_rung(capability: int, dtype: str, d: int) -> Rung:
         if rung.fits(capability, dtype, d):
             return rung
     needs = "; ".join(
-        f"{r.name}: {' or '.join(r.dtypes)}, compute capability {'' if r.upwards else 'exactly '}{r.capability / 10:.1f}, {r.shared_kb} KB of shared memory a block"
+        f"{r.name}: {' or '.join(r.dtypes)}, compute capability {'' if r.upwards else 'exactly '}{r.capability / 10:.1f}, "
+        f"{r.shared_kb} KB of shared memory a block"
         for r in LADDER
     )
     raise ValueError(f"No kernel of the course computes {dtype} attention with heads of {d} on compute capability {capability / 10:.1f}. They are {needs}.")
