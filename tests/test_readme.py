@@ -112,7 +112,9 @@ def figures() -> str:
     ]
     backward = results.read("backward_ladder")
     if backward is not None:
-        lines.append(f"* the backward pass (chapter 23, mma.sync): {spread(backward.column('ratio'))} PyTorch's FlashAttention-2.")
+        cudnn = [row["TFLOPs"] / row["cuDNN"] for row in backward.rows]
+        lines.append(f"* the backward pass (chapter 23, mma.sync): {spread(backward.column('ratio'))} PyTorch's FlashAttention-2,")
+        lines.append(f"  {min(cudnn):.2f} to {max(cudnn):.2f} × cuDNN's; a backward pass on wgmma isn't part of the course.")
     lines += [
         f"* a product of matrices, {product['N']:,}³, {product['type']} (`{product['kernel']}`): {product['ratio']:.2f} × cuBLAS,",
         f"  {product['TFLOPs']:.0f} TFLOP/s.",
