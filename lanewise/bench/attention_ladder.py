@@ -14,48 +14,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lanewise import results
+from lanewise.bench import layer
 from lanewise.bench.duel import Duel, clocks, duel
-from lanewise.bench.fp32_ladder import TOKENS, WIDTH
+from lanewise.bench.layer import exact, flops, poisoned, random, relative
 from lanewise.bench.record import options, record, rounded, sizes
 from lanewise.rungs import FLASH2, FLASH3, Rung
 
 COMMAND = "python -m lanewise.bench.attention_ladder"
 SIZES = (512, 1024, 2048, 4096, 8192, 16384)
 AGAIN_S = 0.2  # of warm-up for each pair of a point but the first: the GPU is warm
-RAGGED = ((1, 1), (65, 130), (130, 70), (200, 70), (333, 333), (777, 1000))
+RAGGED = (*layer.RAGGED, (777, 1000))
 
 
 def rungs(capability: int) -> list[Rung]:
     return [rung for rung in (FLASH2, FLASH3) if rung.fits(capability, "float16", 64)]
-
-
-def random(cp: Any, shape: tuple[int, ...], seed: int) -> Any:
-    return cp.random.default_rng(seed).standard_normal(shape, dtype=cp.float32).astype(cp.float16)
-
-
-def exact(cp: Any, q: Any, k: Any, v: Any, causal: bool) -> tuple[Any, Any]:
-    """Attention and log-sum-exp in float64, heads repeated where keys have fewer."""
-    q, k, v = (x.astype("f8") for x in (q, k, v))
-    k, v = (cp.repeat(x, q.shape[0] // x.shape[0], axis=0) for x in (k, v))
-    s = q @ k.transpose(0, 2, 1) / math.sqrt(q.shape[-1])
-    if causal:
-        nq, nk = s.shape[1:]
-        s = cp.where(cp.arange(nk) <= cp.arange(nq)[:, None] + nk - nq, s, -cp.inf)
-    top = s.max(axis=-1, keepdims=True)
-    top = cp.where(cp.isinf(top), 0, top)
-    p = cp.exp(s - top)
-    total = p.sum(axis=-1, keepdims=True)
-    some = cp.where(total > 0, total, 1)
-    return cp.where(total > 0, p @ v / some, 0), cp.where(total > 0, top + cp.log(some), -cp.inf)[..., 0]
-
-
-def relative(cp: Any, got: Any, right: Any) -> float:
-    """‖got − right‖ / ‖right‖; NaN if anything is not a number."""
-    return float(cp.linalg.norm((got.astype("f8") - right).ravel())) / (float(cp.linalg.norm(right.ravel())) or 1.0)
-
-
-def poisoned(cp: Any, q: Any) -> tuple[Any, Any]:
-    return cp.full_like(q, cp.nan), cp.full(q.shape[:2], cp.nan, cp.float32)
 
 
 def check(cp: Any, rung: Rung) -> None:
@@ -117,8 +89,8 @@ def compare_errors(cp: Any, rung: Rung, n: int = 2048) -> None:
 
 def measure_point(cp: Any, all_rungs: list[Rung], d: int, n: int, causal: bool, warm_up_s: float) -> results.Row:
     """One row: TFLOP/s of every rung and library, and the ratios."""
-    heads = TOKENS // n * WIDTH // d
-    work = 4 * heads * (n * (n + 1) // 2 if causal else n * n) * d
+    heads = layer.heads(n, d)
+    work = flops(heads, n, d, causal)
     q, k, v = (random(cp, (heads, n, d), n + d + i) for i in range(3))
     o, lse = poisoned(cp, q)
     others = libraries(q, k, v, causal)

@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 
 from lanewise import results
-from lanewise.bench.fp32_ladder import PAIRS, RAGGED, TOKENS, WIDTH, interval, milliseconds
+from lanewise.bench import layer
+from lanewise.bench.duel import PAIRS, Duel, launch_times
+from lanewise.bench.layer import RAGGED, flops, poisoned, weights
 from lanewise.bench.record import options, record, sizes
 from lanewise.names import find_course
 from lanewise.rungs import FLASH2
@@ -133,18 +135,10 @@ def drawn(cp: Any, heads: int, kv_heads: int, nq: int, nk: int, d: int) -> list[
 
 def exact(cp: Any, q: Any, k: Any, v: Any, do: Any, causal: bool) -> tuple[Any, Any, list[Any]]:
     """o, lse and [dq, dk, dv] in float64."""
-    group, (nq, d), nk = q.shape[0] // k.shape[0], q.shape[1:], k.shape[1]
+    group, (nk, d) = q.shape[0] // k.shape[0], k.shape[1:]
     q, k, v, do = (x.astype("f8") for x in (q, k, v, do))
     keys, values = cp.repeat(k, group, axis=0), cp.repeat(v, group, axis=0)
-    s = q @ keys.transpose(0, 2, 1) / math.sqrt(d)
-    if causal:
-        s = cp.where(cp.arange(nk) <= cp.arange(nq)[:, None] + nk - nq, s, -cp.inf)
-    top = s.max(axis=-1, keepdims=True)
-    top = cp.where(cp.isinf(top), 0, top)
-    p = cp.exp(s - top)
-    total = p.sum(axis=-1, keepdims=True)
-    some = cp.where(total > 0, total, 1)
-    lse, p = cp.where(total > 0, top + cp.log(some), -cp.inf)[..., 0], p / some
+    p, lse = weights(cp, q, keys, causal)
     o = p @ values
     ds = p * (do @ values.transpose(0, 2, 1) - (o * do).sum(axis=-1, keepdims=True)) / math.sqrt(d)
     collected = [(w.transpose(0, 2, 1) @ x).reshape(-1, group, nk, d).sum(axis=1) for w, x in ((ds, q), (p, do))]
@@ -208,9 +202,9 @@ def measure(sizes: Sequence[int]) -> list[results.Row]:
             if not error <= 1.1 * theirs:
                 raise AssertionError(f"The error {error} is above PyTorch's {theirs} for d = {d}, causal = {causal}")
             for n in sizes:
-                heads = TOKENS // n * WIDTH // d
+                heads = layer.heads(n, d)
                 q, k, v, do = drawn(cp, heads, heads, n, n, d)
-                o, lse = cp.full_like(q, cp.nan), cp.full((heads, n), cp.nan, cp.float32)
+                o, lse = poisoned(cp, q)
                 FLASH2.prepare(q, k, v, o, lse, causal, 1 / math.sqrt(d))()
                 kernels, inputs = backward(d, causal), [q, k, v, o, do, lse]
                 outputs, room = [cp.full_like(x, cp.nan) for x in (q, k, v)], kernels.room(q)
@@ -226,7 +220,7 @@ def measure(sizes: Sequence[int]) -> list[results.Row]:
                     apart = relative(cp, got, cp.from_dlpack(want[0].detach()).astype("f8"))
                     if not apart <= 2e-3:
                         raise AssertionError(f"{name} and PyTorch's differ by {apart} of its norm for d = {d}, N = {n}, causal = {causal}")
-                work = 10 * heads * (n * (n + 1) // 2 if causal else n * n) * d
+                work = flops(heads, n, d, causal) * 5 // 2
                 rows.append({"d": d, "N": n, "heads": heads, "causal": causal, **compared(cp, calls, work), "error": error, "PyTorch_error": theirs})
                 cp.get_default_memory_pool().free_all_blocks()
     return rows
@@ -234,20 +228,12 @@ def measure(sizes: Sequence[int]) -> list[results.Row]:
 
 def compared(cp: Any, calls: dict[str, Callable[[], Any]], work: int) -> results.Row:
     """Times in turns, forwards and backwards; TFLOP/s of each and the ratio of the first to PyTorch's, with its interval."""
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(5):
-        for call in calls.values():
-            call()
-    for turn in range(PAIRS):
-        for name in list(calls)[:: -1 if turn % 2 else 1]:
-            times[name].append(milliseconds(cp, calls[name]))
-    ratios = [y / x for x, y in zip(times["ours"], times["PyTorch"], strict=True)]
-    low, high = interval(ratios)
-    median = {name: statistics.median(each) for name, each in times.items()}
-    speed = {name: work / ms / 1e9 for name, ms in median.items()}
+    times = dict(zip(calls, launch_times(cp, list(calls.values()), PAIRS), strict=True))
+    fought = Duel.of(times["ours"], times["PyTorch"])
+    speed = {name: work / statistics.median(each) / 1e9 for name, each in times.items()}
     return {
-        "ms": median["ours"], "TFLOPs": speed["ours"], "PyTorch": speed["PyTorch"], "cuDNN": speed["cuDNN"], "same_bits": speed["two_passes"],
-        "ratio": statistics.median(ratios), "low": low, "high": high,
+        "ms": fought.ms, "TFLOPs": speed["ours"], "PyTorch": speed["PyTorch"], "cuDNN": speed["cuDNN"], "same_bits": speed["two_passes"],
+        "ratio": fought.ratio, "low": fought.low, "high": fought.high,
     }  # fmt: skip
 
 

@@ -1,19 +1,37 @@
-"""Two launches timed against each other on one GPU, by turns; and what the GPU's clocks and power were meanwhile."""
+"""Launches timed against each other on one GPU, by turns: A B B A, medians, ratios with their interval; and the GPU's clocks and power meanwhile."""
 
 from __future__ import annotations
 
+import functools
 import math
 import statistics
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lanewise.bench.fp32_ladder import interval
-
-WARM_UP_S = 2.0
+PAIRS = 50  # turns of two that are timed against each other
+WARM_UP, WARM_UP_S = 3, 2.0  # launches, or seconds
 TURN_MS = 1.0  # a turn repeats a launch until it takes about so long: starting and stopping the clock then costs little
+
+
+def milliseconds(cp: Any, launch: Callable[[], Any], times: int = 1) -> float:
+    """Of a launch on CuPy's current stream, between two events; of so many in a row."""
+    start, stop = cp.cuda.Event(), cp.cuda.Event()
+    start.record()
+    for _ in range(times):
+        launch()
+    stop.record()
+    stop.synchronize()
+    return cp.cuda.get_elapsed_time(start, stop) / times
+
+
+def interval(ratios: Sequence[float]) -> tuple[float, float]:
+    """95 % interval of the median, by order statistics."""
+    ordered, n = sorted(ratios), len(ratios)
+    reach = 0.98 * math.sqrt(n)
+    return ordered[max(0, math.floor(n / 2 - reach))], ordered[min(n - 1, math.ceil(n / 2 + reach) - 1)]
 
 
 @dataclass(frozen=True)
@@ -26,37 +44,41 @@ class Duel:
     low: float
     high: float
 
+    @classmethod
+    def of(cls, mine: Sequence[float], others: Sequence[float]) -> Duel:
+        """From the times of the turns."""
+        ratios = [y / x for x, y in zip(mine, others, strict=True)]
+        return cls(statistics.median(mine), statistics.median(others), statistics.median(ratios), *interval(ratios))
 
-def duel(cp: Any, mine: Callable[[], Any], other: Callable[[], Any], pairs: int = 50, warm_up_s: float = WARM_UP_S) -> Duel:
+
+def duel(cp: Any, mine: Callable[[], Any], other: Callable[[], Any], pairs: int = PAIRS, warm_up_s: float = WARM_UP_S) -> Duel:
     """Both on CuPy's current stream, A B B A …; `pairs` turns each."""
-    start, stop = cp.cuda.Event(), cp.cuda.Event()
-
-    def turn(launch: Callable[[], Any], times: int) -> float:
-        start.record()
-        for _ in range(times):
-            launch()
-        stop.record()
-        stop.synchronize()
-        return cp.cuda.get_elapsed_time(start, stop) / times
-
     mine(), other()
     until = time.perf_counter() + warm_up_s
-    times, length = {}, 0.0
+    times: dict[Callable[[], Any], int] = {}
     while True:
         for launch in (mine, other):
-            length = turn(launch, 3)
-            times[launch] = max(1, math.ceil(TURN_MS / length))
+            times[launch] = max(1, math.ceil(TURN_MS / milliseconds(cp, launch, 3)))
         if time.perf_counter() >= until:
             break
-    a, b = [], []
-    for k in range(pairs):
-        order = (mine, other) if k % 2 == 0 else (other, mine)
-        took = {launch: turn(launch, times[launch]) for launch in order}
-        a.append(took[mine])
-        b.append(took[other])
-    ratios = [y / x for x, y in zip(a, b, strict=True)]
-    low, high = interval(ratios)
-    return Duel(statistics.median(a), statistics.median(b), statistics.median(ratios), low, high)
+    return Duel.of(*in_turns([functools.partial(milliseconds, cp, launch, times[launch]) for launch in (mine, other)], pairs))
+
+
+def launch_times(cp: Any, launches: Sequence[Callable[[], Any]], rounds: int) -> list[list[float]]:
+    """Milliseconds of each launch in each round, A B C C B A …, one launch at a time, after three of each."""
+    for launch in launches:
+        for _ in range(WARM_UP):
+            launch()
+    return in_turns([functools.partial(milliseconds, cp, launch) for launch in launches], rounds)
+
+
+def in_turns(readings: Sequence[Callable[[], float]], rounds: int) -> list[list[float]]:
+    """What each reading gave in each round; every second round goes backwards."""
+    given: list[list[float]] = [[] for _ in readings]
+    for turn in range(rounds):
+        for read, found in list(zip(readings, given, strict=True))[:: -1 if turn % 2 else 1]:
+            found.append(read())
+    return given
 
 
 def clocks() -> dict[str, float | str]:

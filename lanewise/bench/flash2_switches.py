@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 
 from lanewise import results
-from lanewise.bench.fp32_ladder import PAIRS, RAGGED, TOKENS, WIDTH, interval, milliseconds
+from lanewise.bench import layer
+from lanewise.bench.duel import PAIRS, Duel, launch_times, milliseconds
+from lanewise.bench.layer import RAGGED, exact, flops, poisoned, random, relative
 from lanewise.bench.record import options, record, rounded
 from lanewise.names import find_course
 from lanewise.rungs import FLASH2
@@ -78,18 +80,10 @@ def attend(q: Any, k: Any, v: Any, o: Any, lse: Any, causal: bool, ideas: frozen
 def check(cp: Any, d: int, causal: bool, ideas: frozenset[str]) -> None:
     """Raises AssertionError where a variant is further from float64 than 16-bit rounding explains."""
     for nq, nk in RAGGED:
-        rng = cp.random.default_rng(nq + nk + d)
-        q, k, v = (rng.standard_normal((2, n, d), dtype=cp.float32).astype(cp.float16) for n in (nq, nk, nk))
-        o, lse = cp.full((2, nq, d), cp.nan, cp.float16), cp.full((2, nq), cp.nan, cp.float32)
+        q, k, v = random(cp, (2, nq, d), nq), random(cp, (2, nk, d), nk), random(cp, (2, nk, d), nq + nk)
+        o, lse = poisoned(cp, q)
         attend(q, k, v, o, lse, causal, ideas)
-        s = q.astype("f8") @ k.astype("f8").transpose(0, 2, 1) / math.sqrt(d)
-        if causal:
-            s = cp.where(cp.arange(nk) <= cp.arange(nq)[:, None] + nk - nq, s, -cp.inf)
-        top = s.max(axis=-1, keepdims=True)
-        p = cp.exp(s - cp.where(cp.isinf(top), 0, top))
-        total = p.sum(axis=-1, keepdims=True)
-        right = cp.where(total > 0, p @ v.astype("f8") / cp.where(total > 0, total, 1), 0)
-        apart = float(cp.linalg.norm((o.astype("f8") - right).ravel())) / (float(cp.linalg.norm(right.ravel())) or 1.0)
+        apart = relative(cp, o, exact(cp, q, k, v, causal)[0])
         if not apart <= 2e-3:
             raise AssertionError(f"{sorted(ideas)} is wrong for d = {d}, Nq = {nq}, Nk = {nk}, causal = {causal}: {apart}")
 
@@ -109,30 +103,14 @@ def library(q: Any, k: Any, v: Any, causal: bool) -> Callable[[], Any]:
     return call
 
 
-def in_turns(cp: Any, mine: Callable[[], Any], theirs: Callable[[], Any], pairs: int) -> tuple[list[float], list[float]]:
-    """Milliseconds of each, A B B A, after a warm-up."""
-    for _ in range(3):
-        mine(), theirs()
-    a, b = [], []
-    for turn in range(pairs):
-        if turn % 2:
-            y, x = milliseconds(cp, theirs), milliseconds(cp, mine)
-        else:
-            x, y = milliseconds(cp, mine), milliseconds(cp, theirs)
-        a.append(x)
-        b.append(y)
-    return a, b
-
-
 def switches(cp: Any) -> list[results.Row]:
     rows: list[results.Row] = []
     for d in (64, 128):
-        heads = TOKENS // N * WIDTH // d
-        rng = cp.random.default_rng(N + d)
-        q, k, v = (rng.standard_normal((heads, N, d), dtype=cp.float32).astype(cp.float16) for _ in range(3))
-        o, lse = cp.full_like(q, cp.nan), cp.empty((heads, N), cp.float32)
+        heads = layer.heads(N, d)
+        q, k, v = (random(cp, (heads, N, d), N + d + i) for i in range(3))
+        o, lse = poisoned(cp, q)
         for causal in (False, True):
-            work = 4 * heads * (N * (N + 1) // 2 if causal else N * N) * d
+            work = flops(heads, N, d, causal)
             base = library(q, k, v, causal)
             timed: list[tuple[str, str, Callable[[], Any]]] = []
             for variant in variants(causal):
@@ -140,13 +118,10 @@ def switches(cp: Any) -> list[results.Row]:
                 timed.append((variant.series, variant.name, functools.partial(attend, q, k, v, o, lse, causal, variant.ideas)))
             timed.append(("kernel", "flash2.cuh", FLASH2.prepare(q, k, v, o, lse, causal, 1 / math.sqrt(d))))
             for series, name, call in timed:
-                mine, theirs = in_turns(cp, call, base, PAIRS if series in ("cumulative", "kernel") else 16)
-                ratios = [y / x for x, y in zip(mine, theirs, strict=True)]
-                low, high = interval(ratios)
-                ms, other = statistics.median(mine), statistics.median(theirs)
+                fought = Duel.of(*launch_times(cp, [call, base], PAIRS if series in ("cumulative", "kernel") else 16))
                 rows.append(
-                    {"d": d, "causal": causal, "series": series, "idea": name, "ms": ms, "TFLOPs": work / ms / 1e9, "PyTorch": work / other / 1e9,
-                     "ratio": statistics.median(ratios), "low": low, "high": high}
+                    {"d": d, "causal": causal, "series": series, "idea": name, "ms": fought.ms, "TFLOPs": work / fought.ms / 1e9,
+                     "PyTorch": work / fought.other_ms / 1e9, "ratio": fought.ratio, "low": fought.low, "high": fought.high}
                 )  # fmt: skip
     return rows
 
@@ -157,17 +132,16 @@ def short_launches(cp: Any) -> list[results.Row]:
     n, d = 128, 64
     other = cp.zeros(128 * 2**20, cp.uint8)
     for heads in HEADS:
-        rng = cp.random.default_rng(heads)
-        q, k, v = (rng.standard_normal((heads, n, d), dtype=cp.float32).astype(cp.float16) for _ in range(3))
-        o, lse = cp.full_like(q, cp.nan), cp.empty((heads, n), cp.float32)
+        q, k, v = (random(cp, (heads, n, d), heads + i) for i in range(3))
+        o, lse = poisoned(cp, q)
         for name, call in (("flash2.cuh", FLASH2.prepare(q, k, v, o, lse, False, 1 / math.sqrt(d))), ("PyTorch", library(q, k, v, False))):
             times = []
             for _ in range(PAIRS):
                 other += 1
                 times.append(milliseconds(cp, call))
             ms = statistics.median(times[5:])
-            flops, moved = 4 * heads * n * n * d, heads * n * (4 * d * 2 + 4)
-            rows.append({"kernel": name, "heads": heads, "us": 1e3 * ms, "TFLOPs": flops / ms / 1e9, "gb_s": moved / ms / 1e6, "flops_a_byte": flops / moved})
+            work, moved = flops(heads, n, d, False), heads * n * (4 * d * 2 + 4)
+            rows.append({"kernel": name, "heads": heads, "us": 1e3 * ms, "TFLOPs": work / ms / 1e9, "gb_s": moved / ms / 1e6, "flops_a_byte": work / moved})
     return rows
 
 

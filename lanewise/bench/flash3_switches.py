@@ -15,9 +15,10 @@ from dataclasses import replace
 from typing import Any
 
 from lanewise import results
-from lanewise.bench.attention_ladder import exact, libraries, poisoned, random, relative
+from lanewise.bench import layer
+from lanewise.bench.attention_ladder import libraries
 from lanewise.bench.duel import duel
-from lanewise.bench.fp32_ladder import TOKENS, WIDTH
+from lanewise.bench.layer import exact, flops, poisoned, random, relative
 from lanewise.bench.record import options, record, rounded, sizes
 from lanewise.rungs import Tile3, _flash3, tile3
 
@@ -74,11 +75,11 @@ def measure(cp: Any, sizes: Sequence[int]) -> list[results.Row]:
     rows: list[results.Row] = []
     for d in (64, 128):
         for n in sizes:
-            heads = TOKENS // n * WIDTH // d
+            heads = layer.heads(n, d)
             q, k, v = (random(cp, (heads, n, d), n + d + i) for i in range(3))
             o, lse = poisoned(cp, q)
             for causal in (False, True):
-                work = 4 * heads * (n * (n + 1) // 2 if causal else n * n) * d
+                work = flops(heads, n, d, causal)
                 other = libraries(q, k, v, causal)["cuDNN"]
                 for series, name, tile in variants(d, causal, n):
                     check(d, causal, tile)

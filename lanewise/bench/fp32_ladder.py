@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from lanewise import results
+from lanewise.bench import layer
+from lanewise.bench.duel import PAIRS, Duel, launch_times
+from lanewise.bench.layer import RAGGED, exact, flops
 from lanewise.bench.record import options, record, rounded, sizes
 from lanewise.names import find_course
 
 COMMAND = "python -m lanewise.bench.fp32_ladder"
-TOKENS, WIDTH, D = 16384, 2048, 64
-PAIRS = 50
-RAGGED = ((1, 1), (65, 130), (130, 70), (200, 70), (333, 333))
+D = 64
 
 
 class Rung:
@@ -70,33 +71,10 @@ def error(cp, rung: Rung, heads: int, nq: int, nk: int, causal: bool) -> float:
     q, k, v = (rng.standard_normal((heads, n, D), dtype=cp.float32) for n in (nq, nk, nk))
     o, lse = cp.full((heads, nq, D), cp.nan, cp.float32), cp.full((heads, nq), cp.nan, cp.float32)
     rung(q, k, v, o, lse, causal)
-    s = q.astype("f8") @ k.astype("f8").transpose(0, 2, 1) / math.sqrt(D)
-    if causal:
-        s = cp.where(cp.arange(nk) <= cp.arange(nq)[:, None] + nk - nq, s, -cp.inf)
-    top = s.max(axis=-1, keepdims=True)
-    top = cp.where(cp.isinf(top), 0, top)
-    p = cp.exp(s - top)
-    total = p.sum(axis=-1, keepdims=True)
-    right = cp.where(total > 0, p @ v.astype("f8") / cp.where(total > 0, total, 1), 0)
+    right, _ = exact(cp, q, k, v, causal)
     difference = cp.sqrt(((o.astype("f8") - right) ** 2).sum(axis=(1, 2)))
     scale = cp.sqrt((right**2).sum(axis=(1, 2)))
     return float((difference / cp.where(scale > 0, scale, 1)).max())
-
-
-def milliseconds(cp, call: Callable[[], Any]) -> float:
-    start, end = cp.cuda.Event(), cp.cuda.Event()
-    start.record()
-    call()
-    end.record()
-    end.synchronize()
-    return cp.cuda.get_elapsed_time(start, end)
-
-
-def interval(ratios: list[float]) -> tuple[float, float]:
-    """95 % interval of the median, by order statistics."""
-    ordered, n = sorted(ratios), len(ratios)
-    reach = 0.98 * math.sqrt(n)
-    return ordered[max(0, math.floor(n / 2 - reach))], ordered[min(n - 1, math.ceil(n / 2 + reach) - 1)]
 
 
 def measure(sizes: Sequence[int]) -> list[results.Row]:
@@ -110,34 +88,23 @@ def measure(sizes: Sequence[int]) -> list[results.Row]:
                 if not error(cp, rung, 2, nq, nk, causal) <= 1e-5:
                     raise AssertionError(f"{rung.key} is wrong for Nq = {nq}, Nk = {nk}, causal = {causal}")
     for n in sizes:
-        heads = TOKENS // n * WIDTH // D
+        heads = layer.heads(n, D)
         rng = cp.random.default_rng(n)
         q, k, v = (rng.standard_normal((heads, n, D), dtype=cp.float32) for _ in range(3))
         o, lse = cp.empty_like(q), cp.empty((heads, n), cp.float32)
         for causal in (False, True):
-            pairs = n * (n + 1) // 2 if causal else n * n
-            work = 4 * heads * pairs * D
+            work = flops(heads, n, D, causal)
             base = torch_attention("efficient", q, k, v, causal)
             others: list[tuple[str, Callable[[], Any]]] = [("PyTorch math", torch_attention("math", q, k, v, causal))] if n <= 4096 else []
             others += [(r.key, functools.partial(r, q, k, v, o, lse, causal)) for r in rungs() if r.takes_causal or not causal]
             base_times: list[float] = []
             for name, call in others:
-                for _ in range(3):
-                    base(), call()
-                count = PAIRS if name.startswith("ch") else 10
-                mine, theirs = [], []
-                for turn in range(count):
-                    first, second = (call, base) if turn % 2 == 0 else (base, call)
-                    a, b = milliseconds(cp, first), milliseconds(cp, second)
-                    x, y = (a, b) if turn % 2 == 0 else (b, a)
-                    mine.append(x)
-                    theirs.append(y)
+                mine, theirs = launch_times(cp, [call, base], PAIRS if name.startswith("ch") else 10)
                 base_times += theirs
-                ratios = [y / x for x, y in zip(mine, theirs, strict=True)]
-                low, high = interval(ratios)
+                fought = Duel.of(mine, theirs)
                 rows.append(
-                    {"kernel": name, "N": n, "heads": heads, "causal": causal, "ms": statistics.median(mine), "TFLOPs": work / statistics.median(mine) / 1e9,
-                     "of_efficient": statistics.median(ratios), "low": low, "high": high}
+                    {"kernel": name, "N": n, "heads": heads, "causal": causal, "ms": fought.ms, "TFLOPs": work / fought.ms / 1e9,
+                     "of_efficient": fought.ratio, "low": fought.low, "high": fought.high}
                 )  # fmt: skip
             ms = statistics.median(base_times)
             shape = {"N": n, "heads": heads, "causal": causal}

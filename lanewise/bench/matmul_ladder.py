@@ -7,7 +7,6 @@ poisoned and are compared with float64, here on 64 rows, and on small ragged sha
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from lanewise import results
-from lanewise.bench.fp32_ladder import interval, milliseconds
+from lanewise.bench.duel import PAIRS, WARM_UP, Duel, launch_times, milliseconds
 from lanewise.bench.record import options, record, rounded
 from lanewise.names import find_course
 
 COMMAND = "python -m lanewise.bench.matmul_ladder"
-PAIRS, BUDGET_MS = 50, 2500.0  # at most so many pairs, of a slow rung as many as fit into so much time, and at least 5
+BUDGET_MS = 2500.0  # a slow rung is timed as often as fits into so much time, and at least 5 times
 RAGGED = ((1, 8, 8), (130, 264, 72), (300, 520, 328))
 TOLERANCE = {"float32": 1e-5, "bf16": 3e-3}  # relative, of a norm; by the type of C: half a unit of bf16 is 2e-3
 
@@ -153,22 +152,16 @@ def compared(cp: Any, key: str, inputs: str, output: str, ragged: bool, call: An
     def library() -> None:
         torch.matmul(a, b, out=theirs)
 
-    for _ in range(3):
+    for _ in range(WARM_UP):
         mine()
         library()
     once = milliseconds(cp, mine) + milliseconds(cp, library)
-    x: list[float] = []
-    y: list[float] = []
-    for turn in range(max(5, min(PAIRS, int(BUDGET_MS / once)))):
-        for which in (mine, library) if turn % 2 == 0 else (library, mine):
-            (x if which is mine else y).append(milliseconds(cp, which))
-    ratios = [q / p for p, q in zip(x, y, strict=True)]
-    low, high = interval(ratios)
-    ms, work = statistics.median(x), 2 * n**3 / 1e9
-    print(f"{key}: {work / ms:.1f} TFLOP/s, {statistics.median(ratios):.3f} of cuBLAS", flush=True)
+    pairs = max(5, min(PAIRS, int(BUDGET_MS / once)))
+    fought, work = Duel.of(*launch_times(cp, [mine, library], pairs)), 2 * n**3 / 1e9
+    print(f"{key}: {work / fought.ms:.1f} TFLOP/s, {fought.ratio:.3f} of cuBLAS", flush=True)
     return {
-        "kernel": key, "N": n, "type": inputs, "ms": ms, "TFLOPs": work / ms, "cuBLAS": work / statistics.median(y),
-        "ratio": statistics.median(ratios), "low": low, "high": high, "pairs": len(ratios),
+        "kernel": key, "N": n, "type": inputs, "ms": fought.ms, "TFLOPs": work / fought.ms, "cuBLAS": work / fought.other_ms,
+        "ratio": fought.ratio, "low": fought.low, "high": fought.high, "pairs": pairs,
     }  # fmt: skip
 
 

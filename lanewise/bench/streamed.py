@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from lanewise import results, streaming
+from lanewise.bench.layer import exact, random, relative
 from lanewise.bench.record import options, record, rounded, sizes
 from lanewise.rungs import FLASH2
 
@@ -55,13 +56,11 @@ def error(keys: int, size: int) -> float:
     from lanewise.cp import real_cupy
 
     cp = real_cupy()
-    q = cp.random.default_rng(0).standard_normal((HEADS, QUERIES, D), dtype=cp.float32).astype(cp.float16)
+    q = random(cp, (HEADS, QUERIES, D), 0)
     K, V = pinned(keys, 1), pinned(keys, 2)
     O, _ = streaming.attend(part_of(q), K, V, size)  # noqa: E741
-    S = q[0].astype("f8") @ cp.asarray(K).astype("f8").T / math.sqrt(D)
-    P = cp.exp(S - S.max(axis=1, keepdims=True))
-    right = P @ cp.asarray(V).astype("f8") / P.sum(axis=1, keepdims=True)
-    return float(cp.linalg.norm(O[:QUERIES] - right) / cp.linalg.norm(right))
+    right, _ = exact(cp, q[:1], cp.asarray(K)[None], cp.asarray(V)[None], False)
+    return relative(cp, O[:QUERIES], right[0])
 
 
 def milliseconds(call: Callable[[], Any]) -> float:
@@ -86,7 +85,7 @@ def measure(keys: int, sizes: Sequence[int]) -> list[results.Row]:
     for some, size in ((1000, 128), (1000, 999), (1 << 15, 1 << 12)):
         if not (worst := error(some, size)) <= 2e-3:
             raise AssertionError(f"streamed attention is wrong for {some} keys in chunks of {size}: {worst}")
-    q = cp.random.default_rng(0).standard_normal((HEADS, QUERIES, D), dtype=cp.float32).astype(cp.float16)
+    q = random(cp, (HEADS, QUERIES, D), 0)
     K, V = pinned(keys, 1), pinned(keys, 2)
     limit = (K.nbytes + V.nbytes) // 2
     pool, part, rows = cp.get_default_memory_pool(), part_of(q), []

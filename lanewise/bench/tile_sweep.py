@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from lanewise import results
-from lanewise.bench.fp32_ladder import RAGGED, TOKENS, WIDTH, milliseconds
+from lanewise.bench import layer
+from lanewise.bench.duel import launch_times
+from lanewise.bench.layer import RAGGED, exact, flops, poisoned, random, relative
 from lanewise.bench.record import options, record, rounded
 from lanewise.cost_model import SOURCE, Tile, candidates, rank_correlation, ranked
 from lanewise.names import find_course
@@ -46,18 +48,10 @@ def attend(tile: Tile, q: Any, k: Any, v: Any, o: Any, lse: Any) -> None:
 def check(cp: Any, tile: Tile) -> None:
     """Raises AssertionError where a tile is further from float64 than 16-bit rounding explains."""
     for nq, nk in RAGGED:
-        rng = cp.random.default_rng(nq + nk + tile.d)
-        q, k, v = (rng.standard_normal((2, n, tile.d), dtype=cp.float32).astype(cp.float16) for n in (nq, nk, nk))
-        o, lse = cp.full((2, nq, tile.d), cp.nan, cp.float16), cp.full((2, nq), cp.nan, cp.float32)
+        q, k, v = random(cp, (2, nq, tile.d), nq), random(cp, (2, nk, tile.d), nk), random(cp, (2, nk, tile.d), nq + nk)
+        o, lse = poisoned(cp, q)
         attend(tile, q, k, v, o, lse)
-        s = q.astype("f8") @ k.astype("f8").transpose(0, 2, 1) / math.sqrt(tile.d)
-        if tile.causal:
-            s = cp.where(cp.arange(nk) <= cp.arange(nq)[:, None] + nk - nq, s, -cp.inf)
-        top = s.max(axis=-1, keepdims=True)
-        p = cp.exp(s - cp.where(cp.isinf(top), 0, top))
-        total = p.sum(axis=-1, keepdims=True)
-        right = cp.where(total > 0, p @ v.astype("f8") / cp.where(total > 0, total, 1), 0)
-        apart = float(cp.linalg.norm((o.astype("f8") - right).ravel())) / (float(cp.linalg.norm(right.ravel())) or 1.0)
+        apart = relative(cp, o, exact(cp, q, k, v, tile.causal)[0])
         if not apart <= 2e-3:
             raise AssertionError(f"{tile.name} is wrong for Nq = {nq}, Nk = {nk}: {apart}")
 
@@ -70,19 +64,13 @@ def measure(cp: Any) -> list[results.Row]:
             for tile in tiles:
                 check(cp, tile)
             for n in SIZES:
-                heads = TOKENS // n * WIDTH // d
-                rng = cp.random.default_rng(n + d)
-                q, k, v = (rng.standard_normal((heads, n, d), dtype=cp.float32).astype(cp.float16) for _ in range(3))
-                o, lse = cp.full_like(q, cp.nan), cp.empty((heads, n), cp.float32)
-                times: dict[Tile, list[float]] = {tile: [] for tile in tiles}
-                for turn in range(ROUNDS + 3):
-                    for tile in tiles if turn % 2 else tiles[::-1]:
-                        ms = milliseconds(cp, functools.partial(attend, tile, q, k, v, o, lse))
-                        if turn >= 3:
-                            times[tile].append(ms)
-                work = 4 * heads * (n * (n + 1) // 2 if causal else n * n) * d
-                for tile in tiles:
-                    ms, code = statistics.median(times[tile]), kernel(tile)
+                heads = layer.heads(n, d)
+                q, k, v = (random(cp, (heads, n, d), n + d + i) for i in range(3))
+                o, lse = poisoned(cp, q)
+                all_times = launch_times(cp, [functools.partial(attend, tile, q, k, v, o, lse) for tile in tiles], ROUNDS)
+                work = flops(heads, n, d, causal)
+                for tile, times in zip(tiles, all_times, strict=True):
+                    ms, code = statistics.median(times), kernel(tile)
                     rows.append(
                         {"d": d, "causal": causal, "N": n, "heads": heads, "Br": tile.Br, "Bc": tile.Bc, "warps": tile.warps,
                          "registers": int(code.num_regs), "local_bytes": int(code.local_size_bytes), "ms": ms, "TFLOPs": work / ms / 1e9}
