@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .checks import waiting
+from .checks import named_barriers, waiting
 from .group import Group
 from .meeting import member_mask, names_itself
 from .shapes import take_rows
@@ -41,15 +41,21 @@ def barrier(batch: Batch, g: Group, id, count, mode: str, how: str, predicate, s
     for which, value in ((0, id), (1, count)):
         if value.__class__ in (ndarray, Split):
             return _barriers(batch, g, which, value, (id, count), mode, how, predicate, slot, next_pc)
+    if batch.machine.check and (id or count is not None):
+        named_barriers.used(batch, g, id, count, mode == "arrive")
     if mode == "arrive":
         here = _per_column(batch, g)
         batch.arrived[id] = batch.arrived.get(id, np.zeros(batch.B, int)) + here
+        alone = id in batch.arrivals and batch.arrivals[id].alone
+        batch.arrivals[id] = named_barriers.Arrivals(count, batch.machine.faults.pc_line(g), alone)
         if batch.happened is not None:
             told = batch.happened.released(batch.happened.people(g))
             batch.published[id] = np.maximum(batch.published.get(id, told), told)
         batch.machine.stores += 1
         release(batch, id, count)
+        _completed_alone(batch, id, count)
         return next_pc
+    count = count or None  # 0 threads: all of the block
     if g.whole and count in (None, batch.T) and len(batch.groups) == 1 and not batch.arrived:
         _completed(batch, None, batch.B, (g.code.number, g.pc))
         if slot is not None:
@@ -59,6 +65,20 @@ def barrier(batch: Batch, g: Group, id, count, mode: str, how: str, predicate, s
     g.came_from = g.pc
     release(batch, id, count)
     return -1
+
+
+def _completed_alone(batch: Batch, id: int, count: int) -> None:
+    """Arrivals complete a barrier at which nobody waits, too: it begins anew."""
+    arrived = batch.arrived.get(id)
+    if arrived is None or not (arrived >= count).any():
+        return
+    waited_for = sum((_per_column(batch, x) for x in batch.groups if x.waits == "barrier" and x.held.id == id), np.zeros(batch.B, int))
+    full = (arrived >= count) & (waited_for == 0)
+    if full.any():
+        batch.arrived[id] = np.where(full, arrived % max(count, 1), arrived)
+        batch.arrivals[id].alone = True
+        if not batch.arrived[id].any():
+            batch.published.pop(id, None)
 
 
 def _barriers(batch: Batch, g: Group, which: int, value, operands: tuple, mode: str, how: str, predicate, slot: int | None, next_pc: int) -> int:

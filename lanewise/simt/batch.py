@@ -24,6 +24,7 @@ from .progress import DEPTH, Watch
 from .values import ndarray
 
 if TYPE_CHECKING:
+    from .checks.named_barriers import Arrivals
     from .machine import Machine
 
 _READY = ("", "forced")
@@ -43,6 +44,7 @@ class Batch:
         self.exited = np.zeros((self.T, self.B), bool)
         self.last_pc = np.full((self.T, self.B), -1)  # block in which each thread that has left did its last work
         self.arrived: dict[int, ndarray] = {}  # bar.arrive: barrier → threads per block
+        self.arrivals: dict[int, Arrivals] = {}  # barrier → the last of them, for messages
         self.published: dict[int, ndarray] = {}  # and what they knew and had done; see checks.happened
         self.time = 1  # counts barriers and warp barriers: what the race check orders accesses by
         self.last_sync = 1
@@ -291,6 +293,7 @@ class Batch:
         self.B = len(columns)
         self.ids, self.exited, self.shared, self.local = ids, exited, shared, local
         self.arrived, self.published, self.warp_sync, self.partial_syncs, self.shared_check = arrived, published, warp_sync, partial, check
+        self.arrivals = dict(source.arrivals)
         self.happened, self.mbarriers = happened, mbarriers
         self.bulk = None if source.bulk is None else source.bulk.columns(self)
         self.groups = new_groups

@@ -41,12 +41,42 @@ def deadlock(*, line: int | None, threads: list[int], block: Dim3, waits_for: st
 
 
 def named_barrier_deadlock(
-    *, line: int | None, threads: list[int], block: Dim3, barrier: int, expected: int, arrived: int, thread: Dim3 | None = None
+    *, line: int | None, threads: list[int], block: Dim3, barrier: int, expected: int, arrived: int, thread: Dim3 | None = None, alone: str = ""
 ) -> Finding:
-    """A numbered barrier whose count isn't reached."""
+    """A numbered barrier whose count isn't reached. `alone`: what to say where bar.arrive had completed it before."""
     waits_for = f"{expected} threads at barrier {barrier}, of which {arrived} came"
     step = "Make the count of the barrier equal to the number of threads that reach it."
+    if alone:
+        step = alone[0].upper() + alone[1:] + "."
     return deadlock(line=line, threads=threads, block=block, thread=thread, waits_for=waits_for, next_step=step)
+
+
+def no_such_barrier(*, line: int | None, thread: Dim3, block: Dim3, barrier: int) -> Finding:
+    """A barrier's number beyond 15 (a negative one arrives as a large one)."""
+    text = f"barrier divergence in block {tuple_text(block)}: {who(thread, block)} names barrier {_signed(barrier)}{at_line(line)}, and a block has "
+    text += "barriers 0 to 15 (0 is __syncthreads). Take a number from 1 to 15, and use it again when all have met."
+    return Finding("barrier-divergence", "error", text, line=line, thread=thread, block=block)
+
+
+def barrier_count(*, line: int | None, thread: Dim3, block: Dim3, barrier: int, count: int, arrives: bool) -> Finding:
+    """A barrier's number of threads that no warps make up."""
+    text = f"barrier divergence in block {tuple_text(block)}: {who(thread, block)} {'arrives at' if arrives else 'waits at'} barrier {_signed(barrier)} for "
+    text += f"{plural(_signed(count), 'thread')}{at_line(line)}, but warps come as a whole: the count is a multiple of 32, from 32 to 1024."
+    text += " Count all threads of the warps that come, those that arrive and those that wait."
+    return Finding("barrier-divergence", "error", text, line=line, thread=thread, block=block)
+
+
+def barrier_counts_differ(*, line: int | None, thread: Dim3, block: Dim3, barrier: int, count: int, other_line: int | None, other_count: int) -> Finding:
+    """Two threads that meet at a barrier expect different numbers."""
+    text = f"barrier divergence in block {tuple_text(block)}: {who(thread, block)} comes to barrier {barrier} for {plural(count, 'thread')}{at_line(line)}, "
+    text += f"but others{at_line(other_line)} came to it for {other_count}. All who meet at a barrier give the same count: the sum of those who arrive and "
+    text += "those who wait. Or take another number for another meeting."
+    return Finding("barrier-divergence", "error", text, line=line, thread=thread, block=block)
+
+
+def _signed(x: int) -> int:
+    """A 32-bit number as the source had it."""
+    return x - (1 << 32) if x >> 31 else x
 
 
 def step_limit(*, line: int | None, steps: int, thread: Dim3 | None = None, block: Dim3 | None = None, unchanged: bool = False) -> Finding:

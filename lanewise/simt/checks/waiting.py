@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import explain
 from ..values import ndarray, to_array
-from . import cluster, mbarrier
+from . import cluster, mbarrier, named_barriers
 from .faults import Faults, on_line
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def deadlock(faults: Faults, batch: Batch) -> None:
         faults.add(
             explain.named_barrier_deadlock(
                 line=faults.pc_line(g), threads=threads, block=block, barrier=g.held.id, expected=g.held.count, arrived=arrived,
-                thread=faults.thread(threads[0]),
+                thread=faults.thread(threads[0]), alone=named_barriers.completed_alone(batch, g.held.id),
             )
         )  # fmt: skip
         return

@@ -1,0 +1,63 @@
+"""What a numbered barrier may be given: an id from 0 to 15, whole warps, one count for all who meet there (PTX ISA 9.7.13.1, "barrier")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .. import explain_flow
+from .faults import on_line
+
+if TYPE_CHECKING:
+    from ..batch import Batch
+    from ..group import Group
+
+LAST = 15
+WARP = 32
+MOST = 1024
+
+
+@dataclass(slots=True)
+class Arrivals:
+    """The last bar.arrive at a barrier: the count it gave, its line; whether arrivals alone completed the barrier once."""
+
+    count: int
+    line: int | None
+    alone: bool = False
+
+
+def used(batch: Batch, g: Group, id: int, count: int | None, arrives: bool) -> None:
+    """A group comes to barrier `id` for `count` threads (None: all of the block)."""
+    faults = batch.machine.faults
+    line = faults.pc_line(g)
+    thread, block = faults.lane(g, 0)
+    if id > LAST:
+        faults.add(explain_flow.no_such_barrier(line=line, thread=thread, block=block, barrier=id))
+    if count is not None and (count % WARP or count > MOST or (arrives and not count)):
+        faults.add(explain_flow.barrier_count(line=line, thread=thread, block=block, barrier=id, count=count, arrives=arrives))
+        return
+    mine = batch.T if not count else count
+    columns = set(range(batch.B)) if g.cols is None else set(g.cols.tolist())
+    for other, where in _meanwhile(batch, g, id, columns):
+        if other != mine:
+            text = {"line": line, "count": mine, "other_line": where, "other_count": other}
+            faults.add(explain_flow.barrier_counts_differ(**text, thread=thread, block=block, barrier=id))
+            return
+
+
+def _meanwhile(batch: Batch, g: Group, id: int, columns: set[int]):
+    """(count, line) of those who are at the barrier in the same blocks."""
+    for x in batch.groups:
+        if x is not g and x.waits == "barrier" and x.held.id == id and (x.cols is None or columns & set(x.cols.tolist())):
+            yield batch.T if x.held.count is None else x.held.count, batch.machine.faults.pc_line(x)
+    arrived, last = batch.arrived.get(id), batch.arrivals.get(id)
+    if last is not None and arrived is not None and arrived[sorted(columns)].any():
+        yield last.count, last.line
+
+
+def completed_alone(batch: Batch, id: int) -> str:
+    """What to say of a barrier in vain waited for, if arrivals had completed it while nobody waited; else nothing."""
+    last = batch.arrivals.get(id)
+    if last is None or not last.alone:
+        return ""
+    return f"the arrivals{on_line(last.line)} completed it before anybody waited there: who arrives again must know that the others have passed"
