@@ -27,5 +27,7 @@ example = Example(
         Case("one of each", data(1, 1), launch),
         Case("ragged, four blocks", data(130, 333), launch),
     ),
-    budget=Budget("128 queries, three tiles", "each block brings its queries and half of each tile", tma_load_bytes=2 * 8192 + 3 * 8192, tma_requests=2 + 2 * 3),
+    budget=Budget(
+        "128 queries, three tiles", "each block brings its queries and half of each tile", tma_load_bytes=2 * 8192 + 3 * 8192, tma_requests=2 + 2 * 3
+    ),
 )

@@ -44,8 +44,10 @@ exercise = Exercise(
         for nq, nk in [*lengths(rng, 64, 64), (30, 192 + int(rng.integers(1, 250)))]
     ],
     hints=(
-        "For each tile: its stage is n % stages; from the second round on the stage must be empty first; then `full` gets an arrival with the bytes, and the copy.",
-        "Round n / stages of a stage waits for the phase before it: parity `round - 1 & 1` of `empty + 8 * s`. Then `mbarrier_arrive_expect_tx(full + 8 * s, tile)` "
+        "For each tile: its stage is n % stages; from the second round on the stage must be empty first; then `full` gets an arrival with "
+        "the bytes, and the copy.",
+        "Round n / stages of a stage waits for the phase before it: parity `round - 1 & 1` of `empty + 8 * s`. Then "
+        "`mbarrier_arrive_expect_tx(full + 8 * s, tile)` "
         "and `tma_load_2d(ptx::shared_address(Ks[s]), &Km, full + 8 * s, 0, 64 * n)`.",
     ),
 )

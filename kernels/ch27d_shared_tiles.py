@@ -31,12 +31,15 @@ exercise = Exercise(
     budget=Budget("128 queries, five tiles", "each tile comes from memory once for two blocks, the queries once", tma_load_bytes=2 * 8192 + 5 * 8192),
     budget_share=1.0,
     variation=lambda rng: [
-        Case(f"{nq} queries, {nk} keys", data(nq, nk, hard_rows(rng)), launch, rtol=1e-3) for nq, nk in [*lengths(rng, 64, 64), (140, 64 + int(rng.integers(2, 250)))]
+        Case(f"{nq} queries, {nk} keys", data(nq, nk, hard_rows(rng)), launch, rtol=1e-3)
+        for nq, nk in [*lengths(rng, 64, 64), (140, 64 + int(rng.integers(2, 250)))]
     ],
     hints=(
-        "The values are right; count the bytes. Each block loads its half (32 rows from 32 * rank on) with `tma_load_2d_multicast` to blocks 0 and 1, mask 3. A block's "
+        "The values are right; count the bytes. Each block loads its half (32 rows from 32 * rank on) with `tma_load_2d_multicast` to blocks "
+        "0 and 1, mask 3. A block's "
         "`full` still sees a whole tile: two halves.",
-        "A stage may be refilled when *both* blocks have read it: `empty` counts 2, and threads 0 and 1 arrive at block 0's and 1's with `mbarrier_arrive_cluster("
+        "A stage may be refilled when *both* blocks have read it: `empty` counts 2, and threads 0 and 1 arrive at block 0's and 1's with "
+        "`mbarrier_arrive_cluster("
         "map_to_rank(empty + 8 * s, threadIdx.x))`. At the end `cluster_arrive(); cluster_wait();`.",
     ),
 )

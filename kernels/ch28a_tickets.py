@@ -46,9 +46,11 @@ exercise = Exercise(
         for heads, (nq, nk) in zip(rng.integers(1, 7, 4), [*lengths(rng, 128, 64), (700, 900)], strict=True)
     ],
     hints=(
-        "In a section of `wide` heads the first `wide` tickets are the last tiles of all its heads. So the place in the section gives both: modulo `wide` the head, "
+        "In a section of `wide` heads the first `wide` tickets are the last tiles of all its heads. So the place in the section gives both: "
+        "modulo `wide` the head, "
         "divided by `wide` how many tiles from the end.",
-        "`t = atomicAdd(ticket, 1)`. The last section may be narrower: `wide = min(section, heads - part * section)`. Draws: `all` that count and one more for each "
+        "`t = atomicAdd(ticket, 1)`. The last section may be narrower: `wide = min(section, heads - part * section)`. Draws: `all` that "
+        "count and one more for each "
         "block, so whoever gets `all + gridDim.x - 1` puts the zero back.",
     ),
 )

@@ -37,8 +37,10 @@ exercise = Exercise(
     ),
     variation=lambda rng: [Case(f"{steps} turns each", data(int(steps)), launch) for steps in rng.integers(2, 12, 3)],
     hints=(
-        "A turn needs a barrier of its own, at which the one whose turn it is waits and the one before arrives without waiting. And before the first turn somebody "
+        "A turn needs a barrier of its own, at which the one whose turn it is waits and the one before arrives without waiting. And before "
+        "the first turn somebody "
         "must have arrived for warpgroup 0.",
-        "`named_barrier_sync(1 + w, 256)`, the turn, `named_barrier_arrive(1 + (w + 1) % groups, 256)`; before the loop the last warpgroup arrives at barrier 1.",
+        "`named_barrier_sync(1 + w, 256)`, the turn, `named_barrier_arrive(1 + (w + 1) % groups, 256)`; before the loop the last warpgroup "
+        "arrives at barrier 1.",
     ),
 )

@@ -30,7 +30,8 @@ exercise = Exercise(
     variation=lambda rng: [Case(f"{n} rows", data(n), launch) for n in [n for (n,) in lengths(rng, 64)] + [256 + int(rng.integers(1, 250))]],
     hints=(
         "Five steps: nobody still reads Os; all write it; each makes what it wrote visible to the copy engine; all are done; one thread stores and commits.",
-        "`if (threadIdx.x == 0) ptx::bulk_wait_read<0>(); __syncthreads(); panel_to_shared<__half>(at, c, 0); ptx::fence_proxy_async(); __syncthreads();` then thread 0: "
+        "`if (threadIdx.x == 0) ptx::bulk_wait_read<0>(); __syncthreads(); panel_to_shared<__half>(at, c, 0); ptx::fence_proxy_async(); "
+        "__syncthreads();` then thread 0: "
         "`tma_store_2d(&Om, at, 0, 64 * tile)`, `bulk_commit()`. After the loop it waits with `bulk_wait<0>()`.",
     ),
 )

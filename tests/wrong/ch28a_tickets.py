@@ -6,7 +6,12 @@ STORE = "            keys[t] = max(0, min(Nk, last + Nk - Nq + 1));\n        }\n
 
 WRONG = [
     Wrong("shortest first", [("tiles - 1 - inside / wide", "inside / wide")], kind="wrong-values", says="tile"),
-    Wrong("a head after the other", [("inside % wide", "inside / tiles"), ("tiles - 1 - inside / wide", "tiles - 1 - inside % tiles")], kind="wrong-values", says="head"),
+    Wrong(
+        "a head after the other",
+        [("inside % wide", "inside / tiles"), ("tiles - 1 - inside / wide", "tiles - 1 - inside % tiles")],
+        kind="wrong-values",
+        says="head",
+    ),
     Wrong("the last section as wide as the others", [("min(section, heads - part * section)", "section")], kind="wrong-values"),
     Wrong(
         "one section",
