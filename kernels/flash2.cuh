@@ -12,45 +12,16 @@
 // i + Nk - Nq. A row that sees no key gets O = 0 and LSE = -infinity.
 #pragma once
 #include <math_constants.h>
-#include <ptx.cuh>
+#include <tiles.cuh>
 
-// Where 16-byte chunk `chunk` of row `row` lies: chunks of a row trade places
-// by its number, so that 8 rows of one chunk lie in different banks.
-template <int d>
-__device__ __forceinline__ unsigned place(int row, int chunk) {
-    return (row * (d / 8) + (chunk ^ (row & 7))) * 16;
-}
+using tiles::place;
+using tiles::Rows;
 
-// Rows first .. first + rows of src into shared memory; rows past n are zeros.
-// A thread's rows are a multiple of 8 apart, so its chunk lies in the same place of each.
+// Rows first .. first + rows - 1 of src into shared memory by cp.async; rows past n are zeros.
 template <typename T, int d, int rows, int threads = 128>
 __device__ __forceinline__ void copy_tile(unsigned to, const T* src, int first, int n) {
-    constexpr int chunks = d / 8, step = threads / chunks;  // rows a round
-    static_assert(step % 8 == 0 && rows % step == 0, "take more threads, or fewer");
-    const int chunk = threadIdx.x % chunks, start = threadIdx.x / chunks;
-    const unsigned at = to + place<d>(start, chunk);
-    const T* from = src + (size_t)(first + start) * d + chunk * 8;
-    if (first + rows <= n) {
-#pragma unroll
-        for (int r = 0; r < rows; r += step) ptx::cp_async_16(at + r * d * 2, from + r * d, 16);
-    } else {
-#pragma unroll
-        for (int r = 0; r < rows; r += step) {
-            const bool there = first + start + r < n;
-            ptx::cp_async_16(at + r * d * 2, there ? from + r * d : src, there ? 16 : 0);
-        }
-    }
+    tiles::copy<d, rows, threads>(to, src, first, n);
 }
-
-// A lane's addresses for ldmatrix: row `row` (its last three bits are the
-// lane's), chunks 2 k + high for k = 0, 1, ..: one XOR each.
-template <int d>
-struct Rows {
-    unsigned base, flip;
-    __device__ __forceinline__ Rows(unsigned tile, int row, int high)
-        : base(tile + row * d * 2 + (high ^ (row & 1)) * 16), flip((row & 6) * 16) {}
-    __device__ __forceinline__ unsigned at(int k) const { return base + (k * 32 ^ flip); }
-};
 
 // What one block does; flash2 below is the kernel.
 template <typename T, int d, int Bc, bool causal, int Br = 128, int warps = 4>

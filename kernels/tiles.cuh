@@ -17,7 +17,7 @@ __device__ __forceinline__ unsigned place(int row, int chunk) {
 template <int d, int rows, int threads, typename T>
 __device__ __forceinline__ void copy(unsigned to, const T* src, int first, int n) {
     constexpr int chunks = d / 8, step = threads / chunks;
-    static_assert(step % 8 == 0 && rows % step == 0, "a thread copies the same chunk of each of its rows");
+    static_assert(step % 8 == 0 && rows % step == 0, "a thread copies the same chunk of each of its rows: take more threads, or fewer");
     const int chunk = threadIdx.x % chunks, start = threadIdx.x / chunks;
     const unsigned at = to + place<d>(start, chunk);
     const T* from = src + (size_t)(first + start) * d + chunk * 8;
