@@ -29,7 +29,8 @@ extern "C" __global__ void __launch_bounds__(128) too_large(
     float m[2] = {-CUDART_INF_F, -CUDART_INF_F}, l[2] = {};
     copy_tile<__half, d, Br>(Qs, Q, first, Nq);
 
-    for (int start = 0; start < Nk; start += Bc) {
+    // TODO (1 line): where does the next tile begin?
+    for (int start = 0; start < Nk; start += 64) {
         copy_tile<__half, d, Bc>(Ks, K, start, Nk);
         copy_tile<__half, d, Bc>(Vs, V, start, Nk);
         ptx::cp_async_commit();
@@ -49,8 +50,7 @@ extern "C" __global__ void __launch_bounds__(128) too_large(
             }
         }
 
-        // TODO (1 line): does the tile reach past the last key?
-        if (start + 64 > Nk) {
+        if (start + Bc > Nk) {               // keys that aren't there
 #pragma unroll
             for (int j = 0; j < Bc / 8; ++j)
 #pragma unroll

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, ceil_div, lengths
+from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, lengths
 
 d, Br, Bc = 64, 64, 32
 SHARED = 16_384  # bytes: 13 blocks on an SM of 233,472, each with 1,024 for the system
@@ -48,12 +48,15 @@ exercise = Exercise(
         Case("64 queries and keys", data(64, 64), launch),
         Case("one query, one key", data(1, 1), launch),
         Case("65 queries, 33 keys", data(65, 33), launch),
+        Case("63 queries, 31 keys", data(63, 31), launch),
         Case("63 queries, 95 keys, far apart", data(63, 95, 20.0), launch),
         Case("another shape", data(17, 129, 10.0), launch, visible=False),
     ),
+    budget=Budget("64 queries and keys", "two tiles of keys, two barriers each: all 16,384 bytes are used", barriers=4),
+    budget_share=1.0,
     variation=lambda rng: [Case(f"shape {s}", data(*s, 10.0), launch) for s in lengths(rng, Br, Bc)],
     hints=(
         "Q takes 2 * 64 * 64 bytes of the 16,384. K and V share the rest: how many rows each? And who else counts on 64 keys?",
-        "Bc = 32. The products with V take Bc / 16 slices, and the tile reaches past the last key where start + Bc > Nk.",
+        "Bc = 32. The next tile begins Bc keys further on, and the products with V take Bc / 16 slices.",
     ),
 )

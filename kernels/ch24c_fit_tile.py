@@ -48,8 +48,9 @@ exercise = Exercise(
     ),
     budget=Budget(
         "128 queries, 96 keys",
-        "Q is read once, K and V once for each tile of 128 queries",
+        "Q is read once, K and V once for each tile of 128 queries, 32 keys between two barriers",
         global_load_sectors=2 * (128 * d + 2 * 96 * d) // 32,
+        barriers=2 * 96 // 32,
     ),
     budget_share=1.0,
     variation=lambda rng: [Case(f"shape {s}", data(*s, hard_rows(rng)), launch) for s in lengths(rng, 128, 32)],

@@ -110,7 +110,7 @@ def unit_clocks(rows: Sequence[tuple[str, dict[str, float], float]], title: str 
 def orders(rows: Sequence[tuple[str, float, float]], names: tuple[str, str], title: str = "") -> Picture:
     """Two orders of the same things, joined by lines: (label, value on the left, value on the right), smaller ones stand higher.
 
-    Raises ValueError for fewer than two rows.
+    Values that are equal in one column stand in the order of the other. Raises ValueError for fewer than two rows.
     """
     if len(rows) < 2:
         raise ValueError("orders compares at least two rows: pass (label, left value, right value).")
@@ -120,12 +120,10 @@ def orders(rows: Sequence[tuple[str, float, float]], names: tuple[str, str], tit
     right = column + 190
     if title:
         canvas.text(12, 18, title, "ink head")
-    ranks = [[sorted(row[k] for row in rows).index(value) for value in (row[k] for row in rows)] for k in (1, 2)]
-    for k in (0, 1):  # equal values stand below each other
-        seen: dict[int, int] = {}
-        for i, rank in enumerate(ranks[k]):
-            seen[rank] = seen.get(rank, -1) + 1
-            ranks[k][i] = rank + seen[rank]
+    ranks = []
+    for here, there in ((1, 2), (2, 1)):  # equal values stand in the other column's order: nothing says that they change places
+        order = sorted(range(len(rows)), key=lambda i: (rows[i][here], rows[i][there]))
+        ranks.append([order.index(i) for i in range(len(rows))])
     canvas.text(12, top - 14, names[0], "dim")
     canvas.text(right, top - 14, names[1], "dim")
     for i, label in enumerate(labels):
@@ -135,7 +133,8 @@ def orders(rows: Sequence[tuple[str, float, float]], names: tuple[str, str], tit
         canvas.parts.append(f"<path class='rim' style='stroke-width:1.5' d='M{column} {a}L{right - 10} {b}'/>")
     crossed = sum((ranks[0][i] - ranks[0][j]) * (ranks[1][i] - ranks[1][j]) < 0 for i in range(len(rows)) for j in range(i))
     pairs = len(rows) * (len(rows) - 1) // 2
-    words = f"{crossed} of {pairs} pairs change places"
+    equal = sum(rows[i][1] == rows[j][1] or rows[i][2] == rows[j][2] for i in range(len(rows)) for j in range(i))
+    words = f"{crossed} of {pairs} pairs change places" + (f", {equal} are equal in one of the two" if equal else "")
     canvas.text(12, top + len(rows) * step + 14, words, "ink")
     first, second = ([labels[i] for i in sorted(range(len(rows)), key=lambda i: rank[i])] for rank in ranks)
     return canvas.picture(f"{title + ': ' if title else ''}{names[0]}: {', '.join(first)}; {names[1]}: {', '.join(second)}; {words}.")

@@ -32,7 +32,11 @@ extern "C" __global__ void __launch_bounds__(128) too_large(
     float m[2] = {-CUDART_INF_F, -CUDART_INF_F}, l[2] = {};
     copy_tile<__half, d, Br>(Qs, Q, first, Nq);
 
+    //@solution where does the next tile begin?
     for (int start = 0; start < Nk; start += Bc) {
+    //@stub
+    //@ for (int start = 0; start < Nk; start += 64) {
+    //@end
         copy_tile<__half, d, Bc>(Ks, K, start, Nk);
         copy_tile<__half, d, Bc>(Vs, V, start, Nk);
         ptx::cp_async_commit();
@@ -52,11 +56,7 @@ extern "C" __global__ void __launch_bounds__(128) too_large(
             }
         }
 
-        //@solution does the tile reach past the last key?
-        if (start + Bc > Nk) {
-        //@stub
-        //@ if (start + 64 > Nk) {
-        //@end
+        if (start + Bc > Nk) {               // keys that aren't there
 #pragma unroll
             for (int j = 0; j < Bc / 8; ++j)
 #pragma unroll

@@ -1,6 +1,6 @@
 // Attention on tensor cores whose tile is a template parameter. The launch
 // gives a block 24,576 bytes. Of the tiles that fit, choose the one that
-// fetches the fewest bytes.
+// fetches the fewest bytes, with the fewest barriers.
 //
 // grid:   any number of blocks, each takes every gridDim.x-th tile of queries
 // block:  128 threads: a warp for a quarter of the tile's queries
@@ -34,6 +34,7 @@ template <int d, int Br, int Bc>
 __device__ __forceinline__ void attend(
     const __half* Q, const __half* K, const __half* V, __half* O, int Nq,
     int Nk, float scale, int first, unsigned char* memory) {
+    static_assert(Br % 64 == 0 && Bc % 16 == 0, "four warps, 16 rows each");
     constexpr int rows = Br / 4, parts = rows / 16;
     const unsigned Qs = ptx::shared_address(memory);
     const unsigned Ks = Qs + 2 * d * Br, Vs = Ks + 2 * d * Bc;

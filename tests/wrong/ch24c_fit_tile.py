@@ -6,6 +6,8 @@ TILE = "constexpr int Br = 128, Bc = 32;  // 24,576 bytes; (192, 16) takes 28,67
 WRONG = [
     Wrong("square", [(TILE, "constexpr int Br = 64, Bc = 64;")], kind="over-budget", says="global_load_sectors"),
     Wrong("small, for more blocks", [(TILE, "constexpr int Br = 64, Bc = 32;")], kind="over-budget", says="global_load_sectors"),
+    Wrong("room left for more keys", [(TILE, "constexpr int Br = 128, Bc = 16;")], kind="over-budget", says="barriers is 12"),
+    Wrong("a tile that four warps can't share", [(TILE, "constexpr int Br = 160, Bc = 16;")], kind="compile-error", says="16 rows each"),
     Wrong("both large", [(TILE, "constexpr int Br = 128, Bc = 64;")], kind="out-of-bounds", says="memory has 24576 elements"),
     Wrong("the most queries", [(TILE, "constexpr int Br = 192, Bc = 16;")], kind="out-of-bounds", says="memory has 24576 elements"),
     Wrong("the most keys", [(TILE, "constexpr int Br = 64, Bc = 128;")], kind="out-of-bounds", says="memory has 24576 elements"),
