@@ -22,6 +22,7 @@ from .formats import (
     saturated16,
     wide_integer,
 )
+from .rounded_once import directed
 
 ROUND_TO_INTEGER = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 
@@ -103,9 +104,7 @@ def float_to_float(x, type):
 
 def narrowed(x, how: str):
     """float64 → float32 with rounding rz, rm or rp."""
-    from .floating import _directed
-
-    out = _directed(np.asarray(x), np.zeros(np.shape(x)), how)
+    out = directed(np.asarray(x), np.zeros(np.shape(x)), how)
     return out if x.__class__ is ndarray else out[()]
 
 

@@ -14,8 +14,9 @@ from ..blocks import Block, reads, writes
 from ..codegen import Emitter
 from ..ptx import Instruction, Reg, Vector
 from ..values import UNSIGNED, f16, f32, f64, full, i16, ndarray, u16, u32
-from .floating import _two_sum, compare_float
+from .floating import compare_float
 from .formats import NAN16, bf16_to_double, bf16_to_float, float_to_bf16, float_to_half, relu16, saturated16, to_odd
+from .rounded_once import two_sum
 
 SIGN, SIZE = u16(0x8000), u16(0x7FFF)
 
@@ -46,7 +47,7 @@ def _fma(form: Format, a: ndarray, b: ndarray, c: ndarray) -> ndarray:
     product, c = form.wide(a) * form.wide(b), form.wide(c)
     if form is FORMATS["f16"]:
         return form.bits(product + c)
-    s, error = _two_sum(product, c)
+    s, error = two_sum(product, c)
     return form.bits(to_odd(s, np.where(np.isfinite(error), error, 0.0)))
 
 
