@@ -239,15 +239,33 @@ def sources(g: Group, part: Group, index: ndarray | None) -> tuple[ndarray, ndar
     return own, part.cols
 
 
-def publish(g: Group, part: Group, index: ndarray | None, b: Barrier, iid: int) -> None:
-    """The lanes of a part arrive: what they know goes to the barriers they name."""
+def late(b: Barrier, part: Group, states: ndarray, amount: ndarray, columns: Any) -> ndarray | None:
+    """Which lanes (flattened) arrive for a phase that stays open: more came at once than a phase waits for. None: none of them.
+
+    `states` is what each lane finds, `amount` the arrivals of each block in `columns`.
+    """
+    beyond = amount - b.pending[columns]
+    if not (beyond > 0).any():
+        return None
+    last = np.zeros(part.batch.B, i64)
+    last[columns] = b.phase[columns] + 1 + np.maximum(beyond, -1) // np.maximum(b.expected[columns], 1)
+    where = last[None, :] if part.cols is None else last[part.cols][:, None]
+    phases = np.broadcast_to(states, part.shape) >> np.uint64(40)
+    return (phases.astype(i64) >= where).ravel()
+
+
+def publish(g: Group, part: Group, index: ndarray | None, b: Barrier, iid: int, behind: ndarray | None = None, now: bool = True) -> None:
+    """The lanes of a part arrive: what they know goes to the barriers they name. `behind`: which of them are late, told when the others have been (`now` False)."""
     happened = g.batch.happened
     assert happened is not None
     own, there = sources(g, part, index)
     rows = np.repeat(part.rows, g.batch.B) if part.cols is None else part.rows
     b.coming = b.coming.copy()
     for rank in range(happened.size):
-        people = np.unique(happened.of(rows, own)[there % happened.size == rank])
+        here = there % happened.size == rank
+        people = np.unique(happened.of(rows, own)[here if behind is None else here & ~behind])
+        if not now:
+            people = np.setdiff1d(happened.of(rows, own)[here], people)
         if len(people):
             b.coming[rank] = np.maximum(b.coming[rank], happened.released(people))
             for who in people[people // happened.T != rank].tolist():

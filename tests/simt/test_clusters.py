@@ -47,6 +47,27 @@ def test_a_block_that_ends_too_soon(schedule: int) -> None:
     assert "reads s of block" in found[0].message
 
 
+HANDED = """__shared__ int s[64]; __shared__ unsigned long long bar;
+    if (t == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], 64; fence.mbarrier_init.release.cluster;" ::"r"(at(&bar)) : "memory");
+    sync();
+    store(map(at(s + t), rank() ^ 1), x[b * 64 + t]);
+    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(map(at(&bar), rank() ^ 1)) : "memory");
+    for (unsigned done = 0; !done;)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(done) : "r"(at(&bar)) : "memory");
+    y[b * 64 + t] = s[63 - t];
+    sync();"""
+
+
+@pytest.mark.parametrize("schedule", range(4))
+def test_a_store_that_the_others_barrier_tells_of(schedule: int) -> None:
+    """The arrival hands over what was stored before it, and nothing that is stored behind it."""
+    assert launch(HANDED, schedule=schedule).ok, str(launch(HANDED, schedule=schedule))
+    store, arrive = (next(x for x in HANDED.splitlines(True) if word in x) for word in ("    store(", "mbarrier.arrive"))
+    found = errors(launch(HANDED.replace(store + arrive, arrive + store), schedule=schedule))
+    assert found and (found[0].kind, found[0].array) == ("race", "s") and "no barrier of the cluster stands between" in found[0].message
+
+
 def test_memory_written_again_while_a_neighbour_reads() -> None:
     body = GOOD.replace("rank() ^ 1)); sync();", "rank() ^ 1)); s[t] = 0; sync();")
     found = errors(launch(body))

@@ -176,6 +176,14 @@ def test_many_threads_pass_several_phases_at_once():
     assert report.ok, str(report)
 
 
+@pytest.mark.parametrize("schedule", range(4))
+@pytest.mark.parametrize("bar, count", [("empty", 63), ("full", 48)])
+def test_a_count_too_small_orders_only_who_came_first(bar, count, schedule):
+    """The others arrive in the next phase: nothing tells of what they did."""
+    report, _ = ring(changed(f"INIT({bar}[i], 64)", f"INIT({bar}[i], {count})"), n=3, schedule=schedule)
+    assert ("race", "s") in [(f.kind, f.array) for f in report.errors], str(report)
+
+
 def test_a_count_of_tries_is_a_deadlock_too():
     report = one(START + "int i = 0; while (!ptx::mbarrier_try_wait_parity(ptx::shared_address(&bars[1]), 0)) if (++i == 100000) return;")
     assert "No arrival of 32 has come" in only(report, "deadlock").message

@@ -1,8 +1,8 @@
 """Shared memory of other blocks: races across the blocks of a cluster, blocks that may have ended, ranks that aren't there.
 
 Only a barrier of the cluster orders what two blocks do to the shared memory of one of them. For every word: the last write and read of its own block
-and of others, each with the number of cluster barriers before it. Where blocks arrive at each other's mbarriers, these may order what this record can't
-see, and it stays quiet.
+and of others, each with the number of cluster barriers before it. Where blocks arrive at each other's mbarriers, these may order it too: then each record
+has its time, and checks.happened is asked.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ class ClusterCheck:
 
     def __init__(self, check, batch: Batch):
         self.check, self.batch = check, batch
-        self.quiet = batch.machine.program.remote_arrivals
+        self.arrivals = batch.machine.program.remote_arrivals
         shape = (len(check.used), batch.B)
         self.own_write, self.own_read, self.far_write, self.far_read = (np.zeros(shape, i64) for _ in _RECORDS)
+        self.times = {name: np.zeros(shape, i64) for name in _RECORDS} if self.arrivals else {}
         self.last_far = np.zeros(batch.B, i64)  # record of the last access from another block to each block
 
     def __getattr__(self, name: str):
@@ -39,9 +40,10 @@ class ClusterCheck:
 
     def columns(self, batch: Batch, keep: ndarray) -> ClusterCheck:
         other = ClusterCheck.__new__(ClusterCheck)
-        other.check, other.batch, other.quiet = self.check.columns(batch, keep), batch, self.quiet
+        other.check, other.batch, other.arrivals = self.check.columns(batch, keep), batch, self.arrivals
         for name in _RECORDS:
             setattr(other, name, np.ascontiguousarray(getattr(self, name)[:, keep]))
+        other.times = {name: np.ascontiguousarray(times[:, keep]) for name, times in self.times.items()}
         other.last_far = self.last_far[keep]
         return other
 
@@ -148,19 +150,30 @@ class ClusterCheck:
         against = {(False, "read"): ("far_write",), (False, "write"): ("far_write", "far_read"), (False, "atomic"): ("far_write", "far_read"),
                    (True, "read"): ("own_write", "far_write"), (True, "write"): ("own_write", "own_read", "far_write", "far_read"),
                    (True, "atomic"): ("own_write", "own_read", "far_write", "far_read")}[far, how]  # fmt: skip
-        if not self.quiet:
-            for name in against:
-                old = getattr(self, name)[index, where]
-                bad = (old >> EPOCH == tags >> EPOCH) & (old >> RANK & 0xFF != tags >> RANK & 0xFF)
-                if how == "atomic":
-                    bad &= old & ATOMIC == 0
-                if bad.any():
-                    self._report(g, iid, offsets, columns, words, np.flatnonzero(bad), old, how, name)
+        for name in against:
+            old = getattr(self, name)[index, where]
+            bad = (old >> EPOCH == tags >> EPOCH) & (old >> RANK & 0xFF != tags >> RANK & 0xFF)
+            if how == "atomic":
+                bad &= old & ATOMIC == 0
+            if self.arrivals and bad.any():
+                bad &= ~self._known(old, self.times[name][index, where], tags)
+            if bad.any():
+                self._report(g, iid, offsets, columns, words, np.flatnonzero(bad), old, how, name)
         kind = ("far" if far else "own") + ("_read" if how == "read" else "_write")
         getattr(self, kind)[index, where] = tags
+        if self.arrivals:
+            self.times[kind][index, where] = batch.time
         if far:
             self.last_far[columns] = tags[::words]
             self._gone(g, iid, columns, how)
+
+    def _known(self, old: ndarray, times: ndarray, tags: ndarray) -> ndarray:
+        """Whether the threads of `tags` know, by an mbarrier, of the accesses `old`."""
+        happened, T = self.batch.happened, self.batch.T
+        if happened is None:
+            return np.zeros(len(old), bool)
+        numbers = ((x >> RANK & 0xFF) * T + (x & THREAD) for x in (tags, old))
+        return happened.knows(*numbers, times)
 
     def _report(self, g: Group, iid: int, offsets: ndarray, columns: ndarray, words: int, bad: ndarray, old: ndarray, how: str, name: str) -> None:
         batch = self.batch
@@ -206,7 +219,7 @@ class ClusterCheck:
     def finish(self) -> None:
         """The batch has ended: was the last access to each block's memory followed by a barrier of the cluster?"""
         ended = clusters(self.batch).of_columns() + 1
-        if not self.quiet:
+        if not self.arrivals:
             for column in np.flatnonzero(self.last_far >> EPOCH == ended).tolist():
                 kind = self.batch.machine.program.sites[int(self.last_far[column]) >> SITE & 0xFFFF].kind
                 self._ended(column, int(self.last_far[column]), {"ld": "read", "st": "write"}.get(kind.split(".")[0], "atomic"))

@@ -14,7 +14,7 @@ from ..checks import mbarrier as check
 from ..checks import proxy
 from ..codegen import Emitter
 from ..mbarrier_waits import wait
-from ..mbarriers import MOST, Barrier, barriers, of_part, parts, per_block, publish, sources
+from ..mbarriers import MOST, Barrier, barriers, late, of_part, parts, per_block, publish, sources
 from ..memory import SHARED_WINDOW
 from ..ptx import Address, Instruction, Reg
 from ..values import full, i64, ndarray, u32, u64
@@ -92,10 +92,12 @@ def arrive(g, iid: int, address, count=1, tx=None, drop: bool = False, completes
         if tx is not None:
             amount, columns = per_block(part, of_part(g, part, index, tx))
             _expect(b, amount, columns)
-        if releases and batch.happened is not None:
-            publish(g, part, index, b, iid)
-            batch.shared_check.partial_sync()
         amount, columns = per_block(part, counts)
+        tells = releases and batch.happened is not None
+        behind = late(b, part, before, amount, columns) if tells else None
+        if tells:
+            publish(g, part, index, b, iid, behind)
+            batch.shared_check.partial_sync()
         if drop:
             b.expected = b.expected.copy()
             b.expected[columns] -= amount
@@ -103,6 +105,8 @@ def arrive(g, iid: int, address, count=1, tx=None, drop: bool = False, completes
             check.must_not_complete(batch, part, iid, b, amount, columns)
         if not table.arrive(b, amount, columns) and batch.machine.check:
             check.too_many(batch, part, iid, b, amount, columns)
+        if behind is not None:
+            publish(g, part, index, b, iid, behind, now=False)
     return states
 
 
