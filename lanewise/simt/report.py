@@ -108,6 +108,6 @@ class Report:
         printer.text(str(self))
 
     def _repr_html_(self) -> str:
-        from .render import report_html
+        from .render_html import report_html
 
         return report_html(self)
