@@ -29,6 +29,7 @@ class Counters:
     active_lane_ratio: float | None = 0.0  # lanes that executed ÷ (32 × warp_instructions)
     flops: int | None = 0  # an fma counts 2; mma and wgmma 2·m·n·k
     wgmma_instructions: int | None = 0  # wgmma.mma_async, one for the four warps of a warpgroup
+    wgmma_overlapped: int | None = 0  # other PTX instructions × warps, between a wgmma and the wait that ends it
     atomics: int | None = 0  # atomic operations, one a lane
     tma_load_bytes: int | None = 0  # global memory that bulk and tensor copies read: no l1tex lsu counter has them, global_bytes and dram_read_bytes do
     tma_store_bytes: int | None = 0  # global memory that they write

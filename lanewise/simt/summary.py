@@ -29,11 +29,12 @@ def summarise(report: Report, machine: Machine, stopped: bool) -> None:
         return by_line.setdefault(line or 0, LineCounters())
 
     lanes_of_line: dict[int, int] = {}
-    instructions = total_lanes = flops = products = 0
+    instructions = total_lanes = flops = products = overlapped = 0
     for code in machine.program.codes.values():
         if code.number not in machine.executed:
             continue
         warps, lanes = machine.executed[code.number]
+        during = code.products_registers.during if code.products_registers else ()
         for block, w, n in zip(code.blocks, warps, lanes, strict=True):
             if not w:
                 continue
@@ -46,9 +47,10 @@ def summarise(report: Report, machine: Machine, stopped: bool) -> None:
                 if i.opcode == "wgmma" and i.modifiers[0] == "mma_async":
                     products += w
                 flops += work
+            overlapped += w * sum(index in during for index in range(block.start, block.start + len(block.instructions))) if during else 0
             instructions += w * len(block.instructions)
             total_lanes += n * len(block.instructions)
-    c.warp_instructions, c.flops, c.wgmma_instructions = instructions, flops, products // 4
+    c.warp_instructions, c.flops, c.wgmma_instructions, c.wgmma_overlapped = instructions, flops, products // 4, overlapped
     if instructions:
         c.active_lane_ratio = total_lanes / (32 * instructions)
     for number, line in by_line.items():

@@ -63,6 +63,15 @@ def test_a_right_kernel_is_quiet(schedule: int, threads: int) -> None:
     assert report.counters.flops == 4 * 2 * 64 * 8 * 16 * threads // 128
 
 
+def test_what_runs_under_a_product_is_counted() -> None:
+    """A barrier between the product and its wait is one more instruction of each of the four warps; behind the wait, none."""
+    work = 'asm volatile("bar.sync 0;");'
+    under, behind = (launch(GOOD.replace("wait<0>();", text)).counters.wgmma_overlapped for text in (f"{work} wait<0>();", f"wait<0>(); {work}"))
+    plain = launch(GOOD).counters.wgmma_overlapped
+    assert plain is not None and (under, behind) == (plain + 4, plain)
+    assert launch(READY).counters.wgmma_overlapped == 0
+
+
 def test_the_accumulators_used_before_the_wait() -> None:
     found = only(GOOD.replace("wait<0>();", "d[0] += 1.0f; wait<0>();"))
     assert (found.kind, found.line) == ("async-copy", FIRST + 4)

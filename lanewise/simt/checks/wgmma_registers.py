@@ -29,6 +29,7 @@ class Registers:
     used: dict[int, Use] = field(default_factory=dict)  # index of an instruction → what it uses
     unfenced: set[int] = field(default_factory=set)  # products with registers written by others since the last wgmma.fence
     unset: set[int] = field(default_factory=set)  # products with accumulators that nothing has written, whatever the path
+    during: set[int] = field(default_factory=set)  # instructions of other families that run while a product is under way, on some path
 
 
 @dataclass(slots=True)
@@ -94,6 +95,8 @@ def analyse(graph: Graph) -> Registers | None:
 def _through(graph: Graph, block: Block, s: _State, found: Registers) -> _State:
     for offset, i in enumerate(block.instructions):
         index = block.start + offset
+        if s.age and i.opcode != "wgmma":
+            found.during.add(index)
         if i.opcode == "wgmma":
             _wgmma(graph, index, i, s, found)
         elif i.opcode == "mov":
