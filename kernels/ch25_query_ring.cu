@@ -29,7 +29,7 @@ extern "C" __global__ void query_ring(
     const int tiles = (Nk + 63) / 64;
     const int blocks = gridDim.x;
     const int mine = (tiles + blocks - 1 - (int)blockIdx.x) / blocks;
-    // Of stage s, 8 bytes each: full + 8 s, empty + 8 s.
+    // Of stage s: full + 8 s is bars[s], empty + 8 s is bars[stages + s].
     const unsigned full = ptx::shared_address(bars), empty = full + 8 * stages;
 
     // My n-th tile, asked for by thread 0.

@@ -16,7 +16,7 @@ extern "C" __global__ void full_empty(
     __shared__ __align__(8) unsigned long long bars[2 * stages];
     const int t = threadIdx.x;  // my column
     const int tiles = (Nk + rows - 1) / rows;
-    // Of stage s, 8 bytes each: full + 8 s, empty + 8 s.
+    // Of stage s: full + 8 s is bars[s], empty + 8 s is bars[stages + s].
     const unsigned full = ptx::shared_address(bars), empty = full + 8 * stages;
 
     // Tile n into stage n % stages; called by thread 0.
