@@ -227,6 +227,21 @@ def arrival_at_a_block_that_ended(*, mbarrier: str, line: int | None, thread: Di
     return _barrier("mbarrier", text, mbarrier, line, thread, block)
 
 
+def barrier_of_another_block(*, mbarrier: str, line: int | None, thread: Dim3, block: Dim3, at: str, barrier_block: Dim3, receiver: Dim3) -> Finding:
+    """Data goes to block `receiver`, and its bytes are counted at the barrier of block `barrier_block`."""
+    text = f"mbarrier: {who(thread, block)} sends data to block {tuple_text(receiver)}{at}, but names {mbarrier} of block {tuple_text(barrier_block)}: "
+    text += "the barrier must lie in the block that gets the data, which waits for it. Map both addresses to the same rank (mapa)."
+    return _barrier("mbarrier", text, mbarrier, line, thread, block)
+
+
+def source_left(*, array: str, line: int | None, thread: Dim3, block: Dim3, at: str, receiver: Dim3) -> Finding:
+    """A block ends while a copy to another block may still read its shared memory."""
+    text = f"async copy: block {tuple_text(block)} may end while the copy{at} (thread {tuple_text(thread)}) still reads {array} for block "
+    text += f"{tuple_text(receiver)}: nothing tells it that the copy is complete. Put barrier.cluster.arrive and barrier.cluster.wait at the end, where the "
+    text += "other block has waited for its data."
+    return Finding("async-copy", "error", text, line=line, array=array, thread=thread, block=block)
+
+
 def completes_though_not_allowed(*, mbarrier: str, line: int | None, thread: Dim3, block: Dim3, at: str) -> Finding:
     """An arrival with .noComplete that completes the phase."""
     text = f"mbarrier: the arrival at {mbarrier}{at} has .noComplete, but it completes the phase. "

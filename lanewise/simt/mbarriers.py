@@ -41,6 +41,7 @@ class Barrier:
     coming: Any = None  # for each rank of a block in its cluster, what the arrivals of this phase published; see checks.happened
     done: Any = None  # the same of all phases completed
     remote: dict = field(default_factory=dict)  # (rank of the block, thread of another block) → time and instruction of its last arrival there
+    sent: dict = field(default_factory=dict)  # (rank of the block, of the block whose memory it reads) → phase, thread and instruction of the last copy
     data: list = field(default_factory=list)  # copies that land when a phase is seen complete: (its number in each block, −1 where none goes; the data)
 
     def columns(self, keep: ndarray) -> Barrier:
@@ -255,7 +256,10 @@ def late(b: Barrier, part: Group, states: ndarray, amount: ndarray, columns: Any
 
 
 def publish(g: Group, part: Group, index: ndarray | None, b: Barrier, iid: int, behind: ndarray | None = None, now: bool = True) -> None:
-    """The lanes of a part arrive: what they know goes to the barriers they name. `behind`: which of them are late, told when the others have been (`now` False)."""
+    """The lanes of a part arrive: what they know goes to the barriers they name.
+
+    `behind`: which of them are late; they are told of when the phase of the others is complete, `now` False.
+    """
     happened = g.batch.happened
     assert happened is not None
     own, there = sources(g, part, index)

@@ -76,3 +76,66 @@ def test_what_one_block_must_know_of_the_other(edits, kind, says, schedule):
     report, _ = pair(*edits, schedule=schedule)
     found = [f for f in report.errors if f.kind == kind]
     assert found and says in found[0].message, str(report)
+
+
+@pytest.mark.parametrize("schedule", range(4))
+def test_a_multicast_to_a_block_that_is_not_there(schedule):
+    report, _ = pair((", 3);", ", 7);"), schedule=schedule)
+    found = report.errors[0]
+    assert found.kind == "out-of-bounds" and "asks for the shared memory of block 2 of its cluster on line 18" in found.message, found.message
+
+
+OTHER = """#include <ptx_hopper.cuh>
+#define AT(x) ptx::shared_address(&x)
+#define ALL ptx::cluster_arrive(); ptx::cluster_wait()
+extern "C" __global__ void __cluster_dims__(2, 1, 1) k(const int* x, int* y) {
+  __shared__ __align__(128) int s[64], d[64];
+  __shared__ unsigned long long bar;
+  int t = threadIdx.x, i = blockIdx.x * 64 + t;
+  unsigned other = ptx::cluster_rank() ^ 1;
+  if (t == 0) { ptx::mbarrier_init(AT(bar), 1); ptx::fence_mbarrier_init(); ptx::mbarrier_arrive_expect_tx(AT(bar), 256); }
+  s[t] = x[i];
+  ptx::fence_proxy_async();
+  ALL;  // begin
+  SEND
+  ptx::mbarrier_wait_parity(AT(bar), 0);
+  y[i] = d[63 - t];
+  ALL;  // end
+}"""
+TO, BAR = "ptx::map_to_rank(AT(d[t]), other)", "ptx::map_to_rank(AT(bar), other)"
+STORED = f'asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.s32 [%0], %1, [%2];" :: "r"({TO}), "r"(x[i]), "r"({BAR}) : "memory");'
+COPIED = 'if (t == 0) asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];"'
+COPIED += f' :: "r"({TO}), "r"(AT(s)), "r"({BAR}) : "memory");'
+
+
+def other(send, *edits, schedule=0):
+    source = OTHER.replace("SEND", send)
+    for find, replace in edits:
+        assert source.count(find) == 1, find
+        source = source.replace(find, replace)
+    x, y = np.arange(256, dtype=i32).reshape(4, 64), np.zeros((4, 64), i32)
+    report = simt.compile(source).kernel("k").launch(4, 64, [x, y], schedule=schedule)
+    return report, bool((y == x[[1, 0, 3, 2], ::-1]).all())
+
+
+@pytest.mark.parametrize("schedule", range(4))
+@pytest.mark.parametrize("send", [STORED, COPIED], ids=["st.async", "cp.async.bulk"])
+def test_data_for_the_other_block(send, schedule):
+    report, right = other(send, schedule=schedule)
+    assert report.ok and right, str(report)
+    report, _ = other(send, (BAR, "ptx::map_to_rank(AT(bar), other ^ 1)"), schedule=schedule)
+    found = next(f for f in report.errors if f.kind == "mbarrier")
+    assert found.line == 13 and "but names bar of block" in found.message and "Map both addresses to the same rank" in found.message
+    report, _ = other(send, ("  ALL;  // begin\n", "  __syncthreads();\n"), schedule=schedule)
+    found = next(f for f in report.errors if f.kind == "mbarrier")
+    assert found.line == 13 and "names bar of another block" in found.message, str(report)
+
+
+@pytest.mark.parametrize("schedule", range(4))
+def test_a_block_that_ends_while_a_copy_reads_it(schedule):
+    """Who gets data waits for it; who gives it must be told. A stored register needs no telling."""
+    report, _ = other(COPIED, ("  ALL;  // end\n", ""), schedule=schedule)
+    found = next(f for f in report.errors if f.kind == "async-copy")
+    assert (found.array, found.line) == ("s", 13) and "may end while the copy on line 13 (thread (0,0,0)) still reads s" in found.message
+    report, right = other(STORED, ("  ALL;  // end\n", ""), schedule=schedule)
+    assert report.ok and right, str(report)

@@ -137,6 +137,29 @@ def must_not_complete(batch: Batch, part: Group, iid: int, b: Barrier, amount: n
         batch.machine.faults.add(explain_async.completes_though_not_allowed(**_where(batch, part, iid, b.offset), at=on_line(batch, iid)))
 
 
+def in_another_block(g: Group, iid: int, offset: int, column: int, receiver: int, lane: int = 0) -> None:
+    """A copy or asynchronous store brings data to one block and counts its bytes at another's barrier."""
+    faults, ids = g.batch.machine.faults, g.batch.ids
+    blocks = {"barrier_block": faults.block(int(ids[column])), "receiver": faults.block(int(ids[receiver]))}
+    faults.add(explain_async.barrier_of_another_block(**_where(g.batch, g, iid, offset, lane), at=on_line(g.batch, iid), **blocks))
+
+
+def sources_gone(batch: Batch) -> None:
+    """Blocks of a cluster have ended: each must have known that the copies out of its shared memory were complete."""
+    happened = batch.happened
+    if happened is None or happened.size == 1 or batch.mbarriers is None:
+        return
+    for b in batch.mbarriers.at.values():
+        for (rank, source), (phase, row, iid) in b.sent.items():
+            which = np.unique(happened.which[source * batch.T : (source + 1) * batch.T])
+            if not any(happened.vectors[int(k)][happened.slot(b.slot, rank)] > phase for k in which):
+                faults = batch.machine.faults
+                name, line = batch.machine.array_name(batch.machine.program.sites[iid]) or "shared memory", faults.line(iid)
+                at: dict[str, Any] = {"thread": faults.thread(row), "block": faults.block(int(batch.ids[source])), "at": on_line(batch, iid)}
+                faults.add(explain_async.source_left(array=name, line=line, **at, receiver=faults.block(int(batch.ids[rank]))))
+                return
+
+
 def arrivals_too_late(batch: Batch) -> None:
     """Blocks of a cluster have ended: all arrivals from other blocks must have been known there, or a block may have been gone when one came."""
     happened = batch.happened

@@ -278,6 +278,7 @@ def unfinished(check: Watched) -> None:
         where = _place(check, r.iid, int(r.words[0]) * check.check.grain)
         machine.faults.add(explain_async.store_left(**where, thread=thread, block=block, at=mbarrier.on_line(batch, r.iid)))
     mbarrier.arrivals_too_late(batch)
+    mbarrier.sources_gone(batch)
     for b in batch.mbarriers.at.values() if batch.mbarriers is not None else ():
         bulk = next((x for x in reversed(check.bulk) if x.offset == b.offset and x.iid >= 0), None)
         if b.data and bulk is not None:

@@ -17,6 +17,7 @@ from ..access import lanes_group
 from ..checks import bulk as check
 from ..checks import mbarrier as barrier_check
 from ..checks import proxy
+from ..checks.cluster import no_such_rank
 from ..codegen import Emitter
 from ..group import Group
 from ..mbarriers import Barrier, barriers
@@ -91,10 +92,13 @@ class Landing:
 # ------------------------------------------------------------------------------------------------ to shared memory
 
 
-def arriving(lane: Lane, iid: int, barrier: int, receivers: list[ndarray]) -> Barrier | None:
+def arriving(lane: Lane, iid: int, address: int, receivers: list[ndarray], multicast: bool) -> Barrier | None:
     """The mbarrier that a copy names, in the blocks that get its data; None, with a finding, where there is none."""
     batch = lane.g.batch
     b = None
+    barrier, columns = local(lane, address)
+    if not multicast and batch.machine.check and (columns != receivers[0]).any():
+        barrier_check.in_another_block(lane.g, iid, barrier, int(columns[0]), int(receivers[0][0]))
     for there in receivers:
         part = lane.g if lane.everywhere else Group(batch, np.full(len(there), lane.row), there, lane.g.pc, [], lane.g.code)
         b = known(lane.g, part, iid, barrier, "names", None if lane.everywhere else lane.columns)
@@ -111,11 +115,13 @@ def local(lane: Lane, address: int) -> tuple[int, ndarray]:
     return int(offsets[0]), columns
 
 
-def receivers(lane: Lane, columns: ndarray, mask: int | None) -> list[ndarray]:
+def receivers(lane: Lane, iid: int, columns: ndarray, mask: int | None) -> list[ndarray]:
     """For each block of the cluster that a copy goes to, its columns. `mask`: the ranks of a multicast."""
     if mask is None:
         return [columns]
     batch = lane.g.batch
+    if mask >> batch.machine.cluster:
+        no_such_rank(lane.g, iid, mask.bit_length() - 1)
     return [clusters.peer_columns(batch, lane.columns, rank) for rank in range(batch.machine.cluster) if mask >> rank & 1]
 
 
@@ -146,8 +152,8 @@ def load(g, iids: tuple[int, int, int], to, source, size, barrier, mask=None) ->
     for lane in lanes(g, (to, size, barrier) if mask is None else (to, size, barrier, mask), (source,)):
         size_ = lane.fixed[1]
         to_, columns = local(lane, lane.fixed[0])
-        blocks = receivers(lane, columns, None if mask is None else lane.fixed[3])
-        b = arriving(lane, at, local(lane, lane.fixed[2])[0], blocks)
+        blocks = receivers(lane, write, columns, None if mask is None else lane.fixed[3])
+        b = arriving(lane, at, lane.fixed[2], blocks, mask is not None)
         m.tma_requests += len(lane.columns)
         place = check.shared_place(lane.g, write, to_, size_, UNIT, "write")
         if not place:
@@ -197,7 +203,7 @@ def between(g, iids: tuple[int, int, int], to, source, size, barrier, operation:
     for lane in lanes(g, (to, source, size, barrier), ()):
         source_, size_ = lane.fixed[1:3]
         to_, columns = local(lane, lane.fixed[0])
-        b = arriving(lane, at, local(lane, lane.fixed[3])[0], [columns])
+        b = arriving(lane, at, lane.fixed[3], [columns], False)
         places = check.shared_place(lane.g, write, to_, size_, UNIT, "write"), check.shared_place(lane.g, read, source_, size_, UNIT, "read")
         batch.machine.tma_requests += len(lane.columns)
         if not all(places):
@@ -209,6 +215,8 @@ def between(g, iids: tuple[int, int, int], to, source, size, barrier, operation:
         there = np.arange(to_ >> 2, to_ + size_ >> 2)
         if operation:
             data = _reduced_words(operation, type, batch.shared.words[there][:, columns], data)
+        if b is not None and (columns != lane.columns).any():
+            b.sent[int(columns[0]) % batch.machine.cluster, int(lane.columns[0]) % batch.machine.cluster] = int(b.phase[columns].max()), lane.row, read
         deliver(lane, write, b, there, data, size_, columns)
 
 

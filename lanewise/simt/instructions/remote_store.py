@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import access, shared_access
+from ..checks import mbarrier as barrier_check
 from ..checks import proxy
 from ..clusters import local
 from ..codegen import Emitter, vector, width_of
@@ -57,7 +58,12 @@ def store_async(g, iids: tuple[int, int], address, values: tuple, size: int, bar
     data, places, there = data[lanes], places[lanes], there[lanes]
     for offset in np.unique(places).tolist():
         mine = np.flatnonzero(places == offset)
-        b = known(g, access.lanes_group(g, lanes[mine]), at, offset, "names")
+        part = access.lanes_group(g, lanes[mine])
+        own, part.cols = np.arange(batch.B)[part.cols], there[mine]
+        b = known(g, part, at, offset, "names", own)
+        apart = np.flatnonzero(blocks[mine] != there[mine])
+        if batch.machine.check and len(apart):
+            barrier_check.in_another_block(g, at, offset, int(there[mine][apart[0]]), int(blocks[mine][apart[0]]), int(lanes[mine][apart[0]]))
         words = ((offsets[mine] >> 2)[:, None] + np.arange(data.shape[1])).ravel()
         columns = np.repeat(blocks[mine], data.shape[1])
         if batch.machine.check and (operation or b is None):

@@ -126,8 +126,8 @@ def load(g, iids: tuple[int, int, int], to, tensor, barrier, coordinates: tuple,
         if tm is None:
             continue
         to_, columns = local(lane, lane.fixed[1])
-        blocks = receivers(lane, columns, None if mask is None else lane.fixed[3])
-        b = arriving(lane, at, local(lane, lane.fixed[2])[0], blocks)
+        blocks = receivers(lane, write, columns, None if mask is None else lane.fixed[3])
+        b = arriving(lane, at, lane.fixed[2], blocks, mask is not None)
         m.tma_requests += len(lane.columns)
         if not check.shared_place(lane.g, write, to_, tm.rows * tm.pitch, ALIGNMENT, "write"):
             if b is not None:
