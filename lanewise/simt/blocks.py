@@ -1,8 +1,8 @@
 """Instructions of a function → basic blocks with liveness and joins, as the machine runs them.
 
 Barriers, warp-wide instructions and calls stand alone in their block, so that the machine can park or gather lanes between two blocks and
-never inside one. Liveness is the textbook backward dataflow over bit sets kept in Python ints (Aho et al., Compilers, 9.2.5); joins are
-immediate post-dominators by Cooper, Harvey and Kennedy's iteration ("A simple, fast dominance algorithm", 2001).
+never inside one. Liveness is the textbook backward dataflow over bit sets kept in Python ints (Aho et al., Compilers, 9.2.5); for joins
+see `post_dominators`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from .post_dominators import joins
 from .ptx import Address, Function, Instruction, Operand, Reg, Vector
 
 CARRY = "%cc"  # the carry flag of add.cc / addc, kept like a register
 _WARP = {"shfl", "vote", "match", "redux", "mma", "wmma", "ldmatrix", "stmatrix", "movmatrix", "elect", "wgmma", "setmaxnreg"}
-_LEAVES = {"bra", "brx", "ret", "exit", "trap"}
+_ENDS = {"ret", "exit", "trap"}
+_LEAVES = {"bra", "brx", *_ENDS}
 _NO_RESULT = {
     "st", "red", "bra", "brx", "ret", "exit", "trap", "brkpt", "membar", "fence", "cp", "prefetch", "prefetchu", "nanosleep", "stmatrix", "setmaxnreg",
     "discard", "applypriority", "griddepcontrol", "pmevent", "tensormap", "alloca", "stackrestore",
@@ -199,7 +201,10 @@ def build(function: Function, body: list[Instruction]) -> Graph:
     graph = Graph(function, body)
     _cut(graph)
     _liveness(graph)
-    _joins(graph.blocks)
+    blocks = graph.blocks
+    leaves = [block.instructions[-1].opcode in _ENDS for block in blocks]
+    for block, join in zip(blocks, joins([block.successors for block in blocks], leaves), strict=True):
+        block.join = join
     return graph
 
 
@@ -293,57 +298,3 @@ def _unpack(bits: int, names: list[str], known: dict[int, tuple[tuple[int, ...],
             rest ^= low
         found = known[bits] = (tuple(numbers), frozenset(names[number] for number in numbers))
     return found
-
-
-def _joins(blocks: list[Block]) -> None:
-    """Immediate post-dominators over the reversed graph, whose root is a virtual exit behind all blocks that leave."""
-    root = len(blocks)
-    after = [list(block.successors) or [root] for block in blocks]
-    for block, following in zip(blocks, after, strict=True):  # a predicated ret leaves and falls through
-        if block.instructions[-1].opcode in ("ret", "exit", "trap") and root not in following:
-            following.append(root)
-    before: list[list[int]] = [[] for _ in range(root + 1)]
-    for index, following in enumerate(after):
-        for successor in following:
-            before[successor].append(index)
-    order: list[int] = []  # postorder of the reversed graph
-    seen = [False] * (root + 1)
-    seen[root] = True
-    stack = [(root, iter(before[root]))]
-    while stack:
-        node, rest = stack[-1]
-        for caller in rest:
-            if not seen[caller]:
-                seen[caller] = True
-                stack.append((caller, iter(before[caller])))
-                break
-        else:
-            stack.pop()
-            order.append(node)
-    rank = {node: position for position, node in enumerate(order)}
-    parent: dict[int, int] = {root: root}
-    changed = True
-    while changed:
-        changed = False
-        for node in reversed(order[:-1]):
-            best: int | None = None
-            for successor in after[node]:
-                if successor not in parent:
-                    continue
-                if best is None:
-                    best = successor
-                    continue
-                left, right = best, successor
-                while left != right:
-                    while rank[left] < rank[right]:
-                        left = parent[left]
-                    while rank[right] < rank[left]:
-                        right = parent[right]
-                best = left
-            if best is not None and parent.get(node) != best:
-                parent[node] = best
-                changed = True
-    for block in blocks:
-        if len(after[block.index]) > 1:
-            meeting = parent.get(block.index, root)
-            block.join = None if meeting == root else meeting

@@ -17,10 +17,10 @@ from ..fpmode import flushed
 from ..group import Group
 from ..memory import LOCAL_WINDOW, POISON, RANGE, SHARED_WINDOW, Allocation, address_bounds, place
 from ..ptx import Instruction, Reg
-from ..shapes import scalar
 from ..values import SIGNED, UNSIGNED, f32, f64, full, i64, ndarray, u16, u32, u64
+from .lane_order import apply, as_cell, in_order, result_of
 from .memory import address_text, define_where, space_of
-from .read_modify_write import NEW, update
+from .read_modify_write import NEW
 
 OPERATIONS = ("add", "min", "max", "and", "or", "xor", "inc", "dec", "exch", "cas")
 HALVES = {"f16": "f16", "f16x2": "f16", "bf16": "bf16", "bf16x2": "bf16"}
@@ -85,7 +85,7 @@ def _lanes_apart(g, iid: int, address, operands: tuple, o: Operation):
         old = _in_window(sub, iid, a, there, mine, o) if window else _global(sub, iid, a, there, mine, o)
         for j in range(o.items if o.wanted else 0):
             seen[j][index] = np.broadcast_to(_bits(old[j], bits), (len(index), 1))[:, 0]
-    return [_result(x.view(o.dtype if o.dtype in (f32, f64) else bits).reshape(g.shape)) for x in seen] if o.wanted else None
+    return [result_of(x.view(o.dtype if o.dtype in (f32, f64) else bits).reshape(g.shape)) for x in seen] if o.wanted else None
 
 
 def _every_lane(g, x):
@@ -96,73 +96,6 @@ def _every_lane(g, x):
 def _bits(x, dtype) -> ndarray:
     x = np.asarray(x)
     return x.view(dtype) if x.dtype.kind == "f" else x.astype(dtype)
-
-
-# ------------------------------------------------------------------------------------------------ the order of lanes
-
-
-def _in_order(g, x):
-    """A value as one number a lane, in the order in which the lanes take effect; scalars stay."""
-    x = full(x)
-    if x.__class__ is not ndarray:
-        return x
-    if g.cols is None:
-        return np.broadcast_to(x, g.shape).T.ravel()
-    return np.broadcast_to(x, g.shape)[_order(g), 0]
-
-
-def _order(g) -> ndarray:
-    order = g._cache.get("block by block")
-    if order is None:
-        order = g._cache["block by block"] = np.lexsort((g.rows, g.cols))
-    return order
-
-
-def _back(g, seen: ndarray):
-    """The opposite: a register's value."""
-    if g.cols is None:
-        return _result(np.ascontiguousarray(seen.reshape(g.batch.B, g.n).T))
-    out = np.empty((g.n, 1), seen.dtype)
-    out[_order(g), 0] = seen
-    return _result(out)
-
-
-def _result(x: ndarray):
-    return scalar(x) if x.shape == (1, 1) else x
-
-
-def _apply(g, cells: ndarray, index, operands: tuple, j: int, o: Operation):
-    """Element j of every lane. `index`: a number, or one a lane in order; in 16-bit cells for packed halves."""
-    count = g.nlanes
-    values = [_in_order(g, operand[j]) for operand in operands]
-    before = cells[index] if o.wanted else None  # a failed compare-and-swap stores nothing: whoever waits for it still waits
-    result = _applied(g, cells, index, values, count, o)
-    if before is None or np.any(cells[index] != before):
-        g.batch.machine.stores += 1
-    return result
-
-
-def _applied(g, cells: ndarray, index, values: list, count: int, o: Operation):
-    if not o.packed:
-        seen = update(cells, index, o.name, tuple(_operand(x, o.dtype, o.size) for x in values), count, o.wanted)
-        if seen is None:
-            return None
-        return _back(g, seen if seen.dtype.kind in "uf" else seen.view(UNSIGNED[8 * o.size]))
-    low, high = (update(cells, index + k, o.name, tuple(_half(x, k) for x in values), count, o.wanted) for k in (0, 1))
-    return None if low is None or high is None else _back(g, low.astype(u32) | high.astype(u32) << u32(16))
-
-
-def _operand(x, dtype, size: int):
-    """A register's value as a scalar or an array of the cells' dtype."""
-    if dtype in (f32, f64):
-        return x if x.__class__ is ndarray else dtype(x)
-    unsigned = UNSIGNED[8 * size]
-    x = unsigned(x) if x.__class__ is int else x if x.dtype == unsigned else x.astype(unsigned)
-    return x.view(dtype)
-
-
-def _half(x, k: int):
-    return u16(x >> 16 * k & 0xFFFF) if x.__class__ is int else (x >> u32(16 * k)).astype(u16)
 
 
 # ------------------------------------------------------------------------------------------------ spaces
@@ -187,12 +120,12 @@ def _global(g, iid: int, a: Allocation, address, operands: tuple, o: Operation):
     cells = a.view(u16 if o.packed else o.dtype)
     shift = access.SHIFT[cells.itemsize]
     step = o.size >> shift
-    index = address - a.base >> shift if address.__class__ is int else _in_order(g, full(address)).view(i64) - a.base >> shift
+    index = address - a.base >> shift if address.__class__ is int else in_order(g, full(address)).view(i64) - a.base >> shift
     if o.dtype is f32 and o.name == "add":  # the unit beside the L2 cache takes subnormals for zero
         with flushed():
-            seen = [_apply(g, cells, index + j * step, operands, j, o) for j in range(o.items)]
+            seen = [apply(g, cells, index + j * step, operands, j, o) for j in range(o.items)]
     else:
-        seen = [_apply(g, cells, index + j * step, operands, j, o) for j in range(o.items)]
+        seen = [apply(g, cells, index + j * step, operands, j, o) for j in range(o.items)]
     return seen if o.wanted else None
 
 
@@ -225,7 +158,7 @@ def _shared(g, iid: int, address, operands: tuple, o: Operation):
         old = _in_shared(who, iid, offsets[:, None], mine, o)
         for j in range(o.items if o.wanted else 0):
             seen[j].reshape(-1)[lanes] = np.broadcast_to(_bits(old[j], bits), (len(lanes), 1))[:, 0]
-    return [_result(x.view(o.dtype) if o.dtype in (f32, f64) else x) for x in seen] if o.wanted else None
+    return [result_of(x.view(o.dtype) if o.dtype in (f32, f64) else x) for x in seen] if o.wanted else None
 
 
 def _in_shared(g, iid: int, offsets, operands: tuple, o: Operation):
@@ -240,8 +173,8 @@ def _in_shared(g, iid: int, offsets, operands: tuple, o: Operation):
     if offsets.__class__ is int and B == 1:
         word, part = offsets >> 2, offsets & 3
     else:
-        offsets = _in_order(g, np.asarray(offsets).reshape(1, 1) if offsets.__class__ is int else offsets)
-        word, part = (offsets >> 2) * B + _in_order(g, g.block_columns), offsets & 3
+        offsets = in_order(g, np.asarray(offsets).reshape(1, 1) if offsets.__class__ is int else offsets)
+        word, part = (offsets >> 2) * B + in_order(g, g.block_columns), offsets & 3
     seen = []
     for j in range(o.items):
         if o.size == 8:
@@ -251,7 +184,7 @@ def _in_shared(g, iid: int, offsets, operands: tuple, o: Operation):
             per = 4 // cells.itemsize
             at = part + j * o.size
             index = (word + (at >> 2) * B) * per + (at & 3) // cells.itemsize
-            seen.append(_apply(g, cells, index, operands, j, o))
+            seen.append(apply(g, cells, index, operands, j, o))
     return seen if o.wanted else None
 
 
@@ -260,7 +193,7 @@ def _double_words(g, words: ndarray, low, operands: tuple, j: int, o: Operation)
     flat, B = words.reshape(-1), words.shape[1]
     places, index = np.unique(low, return_inverse=True)
     cells = flat[places].astype(u64) | flat[places + B].astype(u64) << u64(32)
-    seen = _apply(g, cells.view(o.dtype), int(index.item()) if low.__class__ is int else index.reshape(-1), operands, j, o)
+    seen = apply(g, cells.view(o.dtype), int(index.item()) if low.__class__ is int else index.reshape(-1), operands, j, o)
     flat[places], flat[places + B] = cells.astype(u32), (cells >> u64(32)).astype(u32)
     return seen
 
@@ -276,12 +209,12 @@ def _local(g, iid: int, address, operands: tuple, o: Operation):
         index = np.arange(len(cells)) * (2 if o.packed else 1)
         flat = tuple((_every_lane(g, operand[j]),) for operand in operands)
         one = access.lanes_group(g, np.arange(len(cells))) if g.cols is None else g
-        in_order = _in_order(one, index[:, None])
-        _apply(one, cells.view(u16 if o.packed else o.dtype), in_order, tuple((x if np.ndim(x) == 0 else x[:, None],) for (x,) in flat), 0, o)
+        turns = in_order(one, index[:, None])
+        apply(one, cells.view(u16 if o.packed else o.dtype), turns, tuple((x if np.ndim(x) == 0 else x[:, None],) for (x,) in flat), 0, o)
         new.append(cells.reshape(g.shape))
     local_access.store_local(g, iid, address, tuple(new), raw, o.size)
     return (
-        [x.view(o.dtype) if x.__class__ is ndarray and o.dtype in (f32, f64) else _operand(x, o.dtype, o.size) if o.dtype in (f32, f64) else x for x in old]
+        [x.view(o.dtype) if x.__class__ is ndarray and o.dtype in (f32, f64) else as_cell(x, o.dtype, o.size) if o.dtype in (f32, f64) else x for x in old]
         if o.wanted
         else None
     )
