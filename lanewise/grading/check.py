@@ -226,9 +226,9 @@ def _modified(data: Data, untouched: Data, expected: dict[str, np.ndarray]) -> F
 def _wrong(exercise: Example, case: Case, data: Data, expected: dict[str, np.ndarray], launch: Launch) -> Failure | None:
     rtol = exercise.rtol if case.rtol is None else case.rtol
     atol = exercise.atol if case.atol is None else case.atol
-    threads = launch.block if isinstance(launch.block, int) else int(np.prod(launch.block))
+    blocks, threads = int(np.prod(launch.grid)), int(np.prod(launch.block))
     for name, right in expected.items():
-        words = mismatch(name, data[name], right, rtol, atol, threads)
+        words = mismatch(name, data[name], right, rtol, atol, threads, blocks)
         if words:
             return Failure("wrong-values", words)
     return None

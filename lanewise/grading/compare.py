@@ -16,13 +16,15 @@ ADVICE = {
     ", all one before multiples": "Look at what the last thread of each block or warp does.",
     ", all off the diagonal": "Look at which of the two indices is the row.",
 }
+OF_SEVERAL_BLOCKS = (", all in the last block", ", all behind")
 
 
-def mismatch(name: str, got: np.ndarray, expected: np.ndarray, rtol: float, atol: float, block: int) -> str:
+def mismatch(name: str, got: np.ndarray, expected: np.ndarray, rtol: float, atol: float, block: int, blocks: int | None = None) -> str:
     """"" where every element is right, else the explanation: index, got, expected, and where the wrong elements cluster.
 
     `got`: the raw output, any shape and numeric dtype. `expected`: the reference of the same shape. Integers must be equal; floats are compared in float64
     by `not (err <= atol + rtol * |expected|)`, so a NaN is wrong unless one is expected. `block`: threads of a block, to recognise the last one.
+    `blocks`: how many there are, None for any number; where there is one, no advice is about the others.
     Raises ValueError where the shapes differ (a fault of the reference, not of the kernel).
     """
     expected = np.asarray(expected)
@@ -41,7 +43,7 @@ def mismatch(name: str, got: np.ndarray, expected: np.ndarray, rtol: float, atol
     if count == size:
         return f"{text}; every element is wrong. {_pattern(name, got, expected, rtol, atol)}".rstrip()
     where = cluster(wrong, block)
-    advice = next((words for start, words in ADVICE.items() if where.startswith(start)), "")
+    advice = next((words for start, words in ADVICE.items() if where.startswith(start) and not (blocks == 1 and start in OF_SEVERAL_BLOCKS)), "")
     return f"{text}; {count} of {size} elements are wrong{where}. {advice}".rstrip()
 
 

@@ -78,6 +78,8 @@ def _cause(trace: Trace, yours: np.ndarray, right: np.ndarray, before: tuple[np.
         if before is not None and yours[m] < before[0][m]:
             return "m fell: it is the largest score of all keys so far, not of the newest ones."
         return "m is the largest score of the keys so far, and starts at -inf." if before is None else "m is the largest score of the keys so far."
+    if divided := _divided(trace, yours, right):
+        return divided
     if before is None:
         return "The first step has nothing to rescale: look at what is added up."
     # What each mistake would leave behind, from the kernel's own state before this step.
@@ -97,6 +99,18 @@ def _cause(trace: Trace, yours: np.ndarray, right: np.ndarray, before: tuple[np.
             if _near(yours[state], old / grown):
                 return f"That is the old {name} alone: the newest part is not added."
     return ""
+
+
+def _divided(trace: Trace, yours: np.ndarray, right: np.ndarray) -> str:
+    """acc divided by l before all keys are in it, or ""."""
+    if not {"l", "acc"} <= set(trace.states):
+        return ""
+    sum_at, acc_at = trace.states.index("l"), trace.states.index("acc")
+    if not _near(yours[sum_at], right[sum_at]) or _near(yours[acc_at], right[acc_at]) or not right[sum_at] > 0:
+        return ""
+    if not _near(yours[acc_at], right[acc_at] / right[sum_at]):
+        return ""
+    return "That is acc divided by l: acc is a sum as l is, and is divided after the last step alone."
 
 
 def _rows(trace: Trace, wrong: np.ndarray, expected: np.ndarray) -> str:

@@ -246,12 +246,14 @@ def race(
     dims: tuple[int, ...] | None = None,
     read_and_written: bool = False,
     uses_atomics: bool = False,
+    copied: bool = False,
     count: int = 1,
 ) -> Finding:
     """Two accesses to one element without order; the other party's access came first.
 
     `index`: flat element index. `space`: shared or global. `read_and_written`: both threads read the element and write it back
     (`s += 1`), so only an atomic helps. `uses_atomics`: the kernel has atomics (a flag or a lock), so a fence may be what is missing.
+    `copied`: the other party's write is an asynchronous copy, over for that thread when it has waited.
     """
     what = element(array, index, dims)
     one_block, one_line = block == other_block, line == other_line
@@ -262,9 +264,14 @@ def race(
     second = who(other_thread, other_block, names and not (one_block and space == "shared"))
     text = head + f"{first} {_does(access)} while {second} {_does(other_access)}{f' on {where}' if other_line else ''}, and "
     text += _what_lacks(space, one_block, same_warp, access, other_access)
+    if copied:  # a barrier before the wait orders nothing
+        text = text.removesuffix(".") + " that thread's wait for its copy and this."
     if count > 1:
         text += f" {count} such pairs."
-    text += " " + _race_step(array, line, access, other_line, other_access, one_block, same_warp, read_and_written, uses_atomics)
+    if copied:
+        text += f" Put it behind the wait{f', before line {line}' if line else ''}."
+    else:
+        text += " " + _race_step(array, line, access, other_line, other_access, one_block, same_warp, read_and_written, uses_atomics)
     return Finding(
         "race",
         "error",

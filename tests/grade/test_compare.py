@@ -84,6 +84,13 @@ def test_wrong_elements_are_placed(shape, where, says):
     assert says in mismatch("out", got, expected, 0, 0, 256)
 
 
+def test_where_one_block_runs_no_advice_is_about_others():
+    got = np.zeros(1000, np.float32)
+    got[256:] = 7
+    assert mismatch("out", got, np.zeros(1000), 0, 0, 256).endswith("Look at how blockIdx enters the index.")
+    assert mismatch("out", got, np.zeros(1000), 0, 0, 256, blocks=1).endswith("all behind the first block of 256 (from 256 on).")
+
+
 def test_most_of_a_place_is_enough_and_a_stray_element_elsewhere_is_not():
     wrong = np.zeros(1000, bool)
     wrong[768:] = True

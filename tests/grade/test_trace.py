@@ -102,6 +102,14 @@ def test_a_state_with_its_accumulator_leaves_only_the_end():
     )
 
 
+def test_an_accumulator_divided_too_early_is_recognised():
+    right = np.array([[[0.0, 2.0, 3.0], [0.0, 4.0, 5.0]]])
+    yours = right.astype(np.float32)
+    yours[0, :, 2] /= yours[0, :, 1]
+    words = explain(Trace(lambda data: right, states=("m", "l", "acc")), yours, right)
+    assert "after key tile 1" in words and "That is acc divided by l: acc is a sum as l is, and is divided after the last step alone." in words
+
+
 def test_a_tile_may_be_left_out_where_it_changes_nothing_and_nowhere_else():
     off = -np.inf
     right = np.array([[[off, 0.0], [2.0, 1.0], [2.0, 1.0]], [[1.0, 1.0], [1.0, 2.0], [3.0, 1.5]]])

@@ -286,6 +286,8 @@ def test_a_wait_does_not_speak_for_other_threads():
     found = errors(pair(source)[0])
     assert [(f.kind, f.array, f.line) for f in found] == [("race", "s", line_of(source, "y[t] = s"))]
     assert found[0].other.line == line_of(source, "COPY") and found[0].other.thread == (63, 0, 0)
+    step = f"Put it behind the wait, before line {found[0].line}."
+    assert "no __syncthreads() stands between that thread's wait for its copy and this." in found[0].message and found[0].message.endswith(step)
     own = source.replace("s[0][63 - t]", "s[0][t]")
     assert pair(own)[0].ok
 

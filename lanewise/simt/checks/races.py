@@ -286,6 +286,12 @@ def reads_and_writes(machine: Machine, site: int, other: int) -> bool:
     return len(loads) == 1 and any(s.kind.startswith("st") for s in here)
 
 
+def copies(machine: Machine, site: int) -> bool:
+    """Whether this memory instruction is a cp.async, whose bytes arrive while its thread goes on."""
+    sites = machine.program.sites
+    return site < len(sites) and sites[site].instruction.opcode == "cp" and "bulk" not in sites[site].instruction.modifiers
+
+
 def ordered_in_block(batch, a: int, b: int, column: int, time: int) -> bool:
     """Whether threads a and b of one block have synchronised since `time`: by __syncwarp, or at a named barrier both took part in."""
     if batch.happened is not None and batch.happened.in_block(np.array([b]), np.array([a]), np.array([time]), np.array([column]))[0]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import explain, explain_async
 from ..values import i64, ndarray
-from .races import ATOMIC, SITE_MASK, SITE_SHIFT, TIME_MASK, TIME_SHIFT, WHO, ordered_in_block, reads_and_writes, unpack
+from .races import ATOMIC, SITE_MASK, SITE_SHIFT, TIME_MASK, TIME_SHIFT, WHO, copies, ordered_in_block, reads_and_writes, unpack
 
 if TYPE_CHECKING:
     from ..batch import Batch
@@ -296,6 +296,7 @@ class SharedRecords:
             explain.race(
                 array=name, index=index, space="shared", line=faults.line(iid), access=a.access, thread=thread, block=block, other_line=other_line,
                 other_access="atomic" if before.atomic else other_access, other_thread=other_thread, other_block=block,
-                same_warp=now.thread >> 5 == before.thread >> 5, dims=dims, read_and_written=reads_and_writes(machine, iid, before.site), count=count,
+                same_warp=now.thread >> 5 == before.thread >> 5, dims=dims, read_and_written=reads_and_writes(machine, iid, before.site),
+                copied=other_access == "write" and copies(machine, before.site), count=count,
             )
         )  # fmt: skip
