@@ -11,6 +11,7 @@ from typing import Any
 from lanewise.names import CourseError, find_course, write_atomically
 
 Row = dict[str, Any]
+RATIOS = frozenset(("ratio", "low", "high"))  # one beside another, and the ends of its interval: shown with two decimals
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Table:
 
     def __str__(self) -> str:
         heads = list(self.rows[0]) if self.rows else []
-        cells = [[head.replace("gb_s", "GB/s").replace("_", " ") for head in heads], *([_show(row[head]) for head in heads] for row in self.rows)]
+        cells = [[head.replace("gb_s", "GB/s").replace("_", " ") for head in heads], *([_show(row[head], head) for head in heads] for row in self.rows)]
         widths = [max(len(line[i]) for line in cells) for i in range(len(heads))]
         words = [bool(self.rows) and isinstance(self.rows[0][head], str) for head in heads]
         lines = ["  ".join(cell.ljust(w) if left else cell.rjust(w) for cell, w, left in zip(line, widths, words, strict=True)).rstrip() for line in cells]
@@ -82,7 +83,9 @@ def _content(path: Path) -> dict[str, Any]:
     return content
 
 
-def _show(value: Any) -> str:
+def _show(value: Any, head: str = "") -> str:
     if isinstance(value, float):
-        return f"{value:,.1f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+        if head in RATIOS or head.startswith("of_"):
+            return f"{value:.2f}"
+        return f"{value:.1g}" if 0 < abs(value) < 0.05 else f"{value:,.1f}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -57,6 +57,11 @@ def test_heads_are_words_and_units():
     assert str(replace(TABLE, rows=[{"moved_gb_s": 1.0, "sectors_a_request": 4}])).splitlines()[0] == "moved GB/s  sectors a request"
 
 
+def test_small_numbers_ratios_and_flags_are_readable():
+    row = {"causal": False, "error": 0.00029747, "zero": 0.0, "ratio": 1.0583, "of_efficient": 0.5, "TFLOPs": 310.69}
+    assert str(replace(TABLE, rows=[row])).splitlines()[1].split() == ["False", "0.0003", "0.0", "1.06", "0.50", "310.7"]
+
+
 def test_the_file_is_named_after_the_gpu():
     assert results.path_for("NVIDIA H200").name == results.path_for("h200").name == "h200.json"
     assert results.path_for("NVIDIA A100-SXM4-80GB").name == "a100-sxm4-80gb.json"
