@@ -42,8 +42,8 @@ exercise = Exercise(
     ],
     budget_share=1.0,  # the skeleton's values are right
     hints=(
-        "A quad's four pairs are one chunk of a row: stmatrix stores eight such chunks, and lane 8 m + i names where row i of matrix m goes. Which fragments "
-        "make four matrices? Then a lane can write a whole chunk.",
+        "The pairs of a group's four lanes are one chunk of a row: stmatrix stores eight such chunks, and lane 8 m + i names where row i of matrix m goes. "
+        "Which fragments make four matrices? Then a lane can write a whole chunk.",
         "`ptx::stmatrix_x4(at + place(lane % 16, j + lane / 16), r[j][0], r[j][1], r[j + 1][0], r[j + 1][1])` for j = 0, 2, 4, 6; `__syncwarp()`; then chunk p "
         "of the tile goes to chunk `first * 8 + p` of S.",
     ),

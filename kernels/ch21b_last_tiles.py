@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, hard_rows
+from lanewise.exercise import Budget, Case, Exercise, Launch, hard_rows
 
 
 def data(heads, Nk, shape=lambda x: x):
@@ -19,7 +19,7 @@ def largest_last(K):
 
 
 def launch(data):
-    return Launch(len(data["q"]), 32, "q K top Nk")
+    return Launch(len(data["q"]), 64, "q K top Nk")
 
 
 exercise = Exercise(
@@ -28,19 +28,20 @@ exercise = Exercise(
     rtol=1e-5,
     atol=2e-5,  # 32 products of size 1 or so: a sum of 10 or 20, and float32 keeps 6e-8 of it at each step
     cases=(
-        Case("five tiles", data(2, 160), launch),
+        Case("five tiles", data(2, 320), launch),
         Case("one key", data(1, 1), launch),
-        Case("two tiles", data(1, 33, largest_last), launch),
-        Case("other numbers", data(1, 95, largest_last), launch, visible=False),
+        Case("two tiles", data(1, 65, largest_last), launch),
+        Case("other numbers", data(1, 190, largest_last), launch, visible=False),
     ),
+    budget=Budget("five tiles", "one barrier a tile, and one for the two warps, two heads", barriers=12),
     variation=lambda rng: [
         Case(f"{n} keys", data(1, n, shape), launch, atol=2e-3)  # elements up to 300, their products cancel
-        for n, shape in ((1, hard_rows(rng)), (32 + int(rng.choice((-1, 1))), hard_rows(rng)), (64 + int(rng.integers(2, 60)), largest_last))
+        for n, shape in ((1, hard_rows(rng)), (64 + int(rng.choice((-1, 1))), hard_rows(rng)), (128 + int(rng.integers(2, 60)), largest_last))
     ],
     hints=(
         "wait<n> leaves the n latest groups under way. How many may be under way when tile t is to be read, and how many groups are there for the last "
         "two tiles, "
         "if a group is closed only where there was something to copy?",
-        "`ptx::cp_async_wait<1>(); __syncwarp();`, then `if (t + 2 < tiles) copy(t + 2);` and the commit outside of the `if`.",
+        "`ptx::cp_async_wait<1>(); __syncthreads();`, then `if (t + 2 < tiles) copy(t + 2);` and the commit outside of the `if`.",
     ),
 )

@@ -55,7 +55,8 @@ extern "C" __global__ void __launch_bounds__(threads) key_gradients(
         float s[1][Br / 8][4], dp[1][Br / 8][4];
         tiles::multiply_rows<d, 1, Br>(s, K_rows, Q_rows, __half());
         tiles::multiply_rows<d, 1, Br>(dp, V_rows, dO_rows, __half());
-        // TODO (10 lines): P over s, dS over dp (a key past Nk gets 0 for both)
+        // TODO (8 lines): P over s, dS over dp (keys past Nk: theirs isn't
+        //   stored)
         // TODO (5 lines): both in 16 bits, where A's fragments lie; then dV and
         //   dK
         unsigned p16[1][Br / 16][4];

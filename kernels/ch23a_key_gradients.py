@@ -78,7 +78,7 @@ exercise = Exercise(
     ),
     variation=lambda rng: [Case(f"shape {s}", data(*s, shape=hard_rows(rng) if s[0] > 5 else None), launch) for s in lengths(rng, T, T)],
     hints=(
-        "Four lines each: the weight is 2^(s * scale2 - its.x), dS is the weight times (dp - its.y), and a key past the end gets 0 for both. The accumulators "
+        "The weight is 2^(s * scale2 - its.x), dS is the weight times (dp - its.y), with the numbers of the query. The accumulators "
         "of S^T lie as A's fragments do: which product takes P^T as A, and what is its B?",
         "`s[0][j][e] = p; dp[0][j][e] = p * (dp[0][j][e] - its.y);`, then `tiles::pack` for s and for dp, `tiles::add_product<d, 1, Br>(dv, p16, dO_columns, "
         "__half())` and the same with dk, ds16 and Q_columns.",

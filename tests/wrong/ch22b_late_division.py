@@ -9,7 +9,7 @@ WRONG = [
         "divides in the loop and at the end",
         [(ADD, ADD + "\n        for (int i = 0; i < 8; ++i) acc[i] /= l[i];")],
         kind="wrong-values",
-        says="after key tile 1: m expected",
+        says="That is acc divided by l",
     ),
     Wrong("divides nowhere", [(WHOLE, "const float o = acc[i];")], kind="wrong-values", says="Case 1"),
     Wrong("no row without a key", [(WHOLE, "const float o = acc[i] / l[i];")], kind="wrong-values", says="Case 4"),

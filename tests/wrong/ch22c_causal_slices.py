@@ -10,6 +10,7 @@ WRONG = [
     Wrong("forgets where the tile starts", [(MOST, "const int most = min(Nk, mine + 15 + see + 1);")], kind="over-budget", says="flops"),
     Wrong("one slice too many", [("(most + 15) / 16", "most / 16 + 1")], kind="over-budget", says="flops"),
     Wrong("aligned top-left", [(MOST, "const int most = min(Nk, mine + 15 + 1) - start;")], kind="wrong-values", says="Case 2"),
+    Wrong("forgets that Nk may come first", [(MOST, "const int most = mine + 15 + see + 1 - start;")], kind="over-budget", says="16, 20 and 20"),
     Wrong("all of P V", [("            if (k >= slices) break;          // it is 0\n", "")], kind="over-budget", says="flops"),
     Wrong("no mask within the last slice", [("if (start + Bc > min(Nk, mine + see + 1)) {", "if (start + Bc > Nk) {")], kind="wrong-values", says="Case"),
     Wrong("no wait for the copies", [("ptx::cp_async_wait<0>();", "")], kind="async-copy", says="wait"),
