@@ -79,6 +79,8 @@ def _one(slot: Slot, arg: Any, device_arrays: bool) -> Finding | None:
         by_value = slot.pointer is False
         if by_value and isinstance(inner, np.ndarray) and inner.size == 1 and inner.dtype.kind == "V" and slot.size in (None, inner.dtype.itemsize):
             return None  # a structured array of one element is passed by value, as CuPy does
+        if by_value and slot.size == BYTES and slot.align == ALIGNMENT:
+            return slot.error("an array came for a tensor map: pass tensor_map(array, box), with the box that one copy brings")
         if by_value:
             return slot.error(f"an array came for a value: pass {scalar_call(slot, '...')}")
         return _array(slot, arg.array if isinstance(arg, Output | Unset) else arg, inner, device_arrays)

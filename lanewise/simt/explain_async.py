@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from .finding import Finding, Party
-from .words import THIRD_PERSON, Dim3, at_line, element, index_value, plural, thread_ranges, times, tuple_text, who
+from .words import THIRD_PERSON, Dim3, at_line, element, index_value, plural, span, thread_ranges, times, tuple_text, who
 
 # ---------------------------------------------------------------------------------------------- copies
 
@@ -191,6 +191,21 @@ def init_not_ordered(
     text += f"{tuple_text(other_thread)}{' of that block' if far else ''} initialised it{at_line(other_line)}. "
     text += f"Put {'a barrier of the cluster (barrier.cluster.arrive and wait)' if far else '__syncthreads()'} behind the initialisation."
     return _barrier("mbarrier", text, mbarrier, line, thread, block)
+
+
+def not_there_yet(
+    *, array: str, index: int, thread: Dim3, block: Dim3, line: int | None, first_index: int, last_index: int, dims: tuple[int, ...] | None = None,
+    access: str = "read", count: int = 1, elements: int = 1,
+) -> Finding:  # fmt: skip
+    """A read of shared memory that nothing has set, in a kernel whose copies bring data that an mbarrier tells of; else explain.uninitialised_read."""
+    verb = "adds atomically to" if access == "atomic" else "reads"
+    text = f"uninitialised read: {who(thread, block)} {verb} {element(array, index, dims)} (shared){at_line(line)}, but no thread has written it before, "
+    text += "and no copy into it has been issued."
+    if elements > 1:
+        text += f" {elements} elements are read unset, in {span(array, first_index, last_index, dims)}."
+    text += f" If a copy brings {array}, wait for the copy's mbarrier before the read: parity 0 first, then 1, then 0 again. "
+    text += f"Else fill all of {array} first, then __syncthreads()."
+    return Finding("uninitialised-read", "error", text, line=line, array=array, index=index_value(index, dims), thread=thread, block=block, count=count)
 
 
 def init_not_fenced(*, mbarrier: str, line: int | None, thread: Dim3, block: Dim3, at: str, other_line: int | None) -> Finding:

@@ -103,6 +103,12 @@ class Program:
         return any(i.opcode in ("wgmma", "setmaxnreg") for function in self.reached() for i in ptx.body(self.module, function))
 
     @cached_property
+    def brings_by_mbarrier(self) -> bool:
+        """Whether copies bring data that an mbarrier tells of: who reads it must have waited there."""
+        found = (i for function in self.reached() for i in ptx.body(self.module, function))
+        return any("mbarrier::complete_tx::bytes" in i.modifiers for i in found if i.opcode in ("cp", "st"))
+
+    @cached_property
     def remote_arrivals(self) -> bool:
         """Whether blocks of a cluster may wait for each other by mbarriers: by arrivals at another block's, or stores that count their bytes there."""
         found = (i for function in self.reached() for i in ptx.body(self.module, function))

@@ -145,15 +145,17 @@ LEAST = dict(
     written=64, read=128, held=168, more=True, wanted=240, warpgroup=1, free=64, owner=(1, 0, 0), rank=2, missing=[0, 1],
     missing_block=(1, 0, 0), missing_line=5, waits=True, mbarrier="full[1]", copy_at=" on line 2", at=" on line 3", phase=1, seen=0, complete=True,
     wgmma=True, ordered=True, where="other", unit=16, swizzle=128, coordinates=2, axes=3, does="waits for", arrivals=2, pending=1, tx=0, announced=0,
-    unseen=0, rows=[0, 1], barrier_block=(0, 0, 0), receiver=(1, 0, 0), arrives=True, other_count=96,
+    unseen=0, rows=[0, 1], barrier_block=(0, 0, 0), receiver=(1, 0, 0), arrives=True, other_count=96, first_index=1, last_index=2,
 )  # fmt: skip
 FLAT = ("deadlock", "named_barrier_deadlock", "incomplete_warpgroup", "no_registers", "cluster_deadlock")  # their `threads` are numbers, not lists of them
-BUILDERS = [
-    f
-    for module in (explain, explain_flow, explain_tensor, explain_cluster, explain_async)
-    for name, f in vars(module).items()
-    if inspect.isfunction(f) and f.__module__ == module.__name__ and inspect.signature(f).return_annotation == "Finding" and not name.startswith("_")
-]
+BUILDERS = list(
+    {
+        f: None
+        for module in (explain, explain_flow, explain_tensor, explain_cluster, explain_async)
+        for name, f in vars(module).items()
+        if inspect.isfunction(f) and inspect.signature(f).return_annotation == "Finding" and not name.startswith("_")
+    }
+)
 
 
 @pytest.mark.parametrize("builder", BUILDERS, ids=lambda f: f.__name__)

@@ -386,3 +386,29 @@ def test_addresses_and_sizes_beyond_all_bounds(body, options):
     report = kernel.launch(4, 32, [simt.tensor_map(np.zeros((32, 32), f32), (8, 32)), np.zeros(4096, f32)], **options)
     assert options.get("check") is False or not report.ok
     assert all("None" not in f.message for f in report.findings)
+
+
+def test_an_array_for_a_map():
+    report = simt.compile(DOUBLE).kernel("k").launch((3, 3), 128, [X, simt.tensor_map(np.zeros((96, 96), f32), (32, 32))])
+    assert "an array came for a tensor map: pass tensor_map(array, box)" in first(report, "argument-mismatch").message
+
+
+@pytest.mark.parametrize("schedule", range(4))
+def test_a_reader_that_comes_before_the_copy_is_issued(schedule):
+    """In an order where the copy's thread comes last nothing has been set: the words say to wait for the copy."""
+    report, _ = ring(("      WAIT(full[st], i / 2 & 1);\n", ""), schedule=schedule)
+    found = report.errors[0]
+    assert found.kind in ("async-copy", "uninitialised-read") and found.array == "tile", str(report)
+    assert found.kind == "async-copy" or "no copy into it has been issued. " in found.message and "If a copy brings tile, wait for" in found.message
+
+
+def test_names_of_barriers_of_a_named_type():
+    """The size of an element comes from the array's, where its type is the source's own."""
+    source = changed(
+        RING,
+        ("  __shared__ unsigned long long full", "  __shared__ word full"),
+        ("      ptx::mbarrier_arrive(AT(empty[st]));\n", "      if (st == 0) ptx::mbarrier_arrive(AT(empty[st]));\n"),
+    )
+    source = source.replace('extern "C"', 'typedef unsigned long long word;\nextern "C"')
+    report = simt.compile(source).kernel("k").launch(1, 160, [simt.tensor_map(np.zeros((1024, 64), np.int16), (128, 64), "128B"), np.zeros(128, f32), i32(8)])
+    assert "of the mbarrier empty[1], " in first(report, "deadlock").message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -89,6 +90,8 @@ class Faults:
                 name, element, dims = self.variable(v.name)
                 if dims is not None and 0 in dims:
                     dims = None
+                if dims is not None and v.size % math.prod(dims) == 0:
+                    element = v.size // math.prod(dims)  # of a type with a name of its own too
                 return name, (offset - low) // element, (high - low) // element, element, dims
         nearest = min(m.shared_variables(), key=lambda v: abs(v.offset - offset), default=None)
         if nearest is None:
@@ -118,7 +121,12 @@ class Faults:
         if null[0]:
             self.add(
                 explain.null_pointer(
-                    array=self.machine.argument_name(site.origin), access=access, thread=thread, block=block, line=self.line(iid), offset=address,
+                    array=self.machine.argument_name(site.origin),
+                    access=access,
+                    thread=thread,
+                    block=block,
+                    line=self.line(iid),
+                    offset=address,
                     count=len(lanes),
                 )  # fmt: skip
             )
@@ -130,7 +138,13 @@ class Faults:
                 nearest, distance = a.name, d
         self.add(
             explain.wild_pointer(
-                address=address & (1 << 64) - 1, access=access, thread=thread, block=block, line=self.line(iid), nearest=nearest, distance=distance,
+                address=address & (1 << 64) - 1,
+                access=access,
+                thread=thread,
+                block=block,
+                line=self.line(iid),
+                nearest=nearest,
+                distance=distance,
                 count=len(lanes),
             )  # fmt: skip
         )
@@ -229,10 +243,7 @@ class Faults:
         raise Stop
 
     def local_too_large(self, size: int) -> None:
-        message = (
-            f"the kernel needs {size} bytes of local memory for each thread, more than a launch of this size can have: "
-            "make the thread's arrays smaller."
-        )
+        message = f"the kernel needs {size} bytes of local memory for each thread, more than a launch of this size can have: make the thread's arrays smaller."
         self.add(Finding("launch-refused", "error", message))
 
     # ------------------------------------------------------------------ control

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import explain
+from .. import explain, explain_async
 from ..values import i64, ndarray
 from .shared_records import Access, SharedRecords
 
@@ -157,12 +157,13 @@ class SharedCheck:
             seen.count += len(offsets)
             return
         unique = np.unique(offsets)
-        faults.add(
-            explain.uninitialised_read(
-                array=name, index=index, space="shared", thread=thread, block=block, line=faults.line(iid), dims=dims, access=access, count=len(offsets),
-                elements=len(unique), first_index=(int(unique[0]) - base) // element, last_index=(int(unique[-1]) - base) // element,
-            )
-        )  # fmt: skip
+        first, last = ((int(x) - base) // element for x in (unique[0], unique[-1]))
+        who: dict[str, Any] = {"thread": thread, "block": block, "line": faults.line(iid), "access": access, "count": len(offsets), "elements": len(unique)}
+        where: dict[str, Any] = {"array": name, "index": index, "dims": dims, "first_index": first, "last_index": last}
+        if self.machine.program.brings_by_mbarrier:
+            faults.add(explain_async.not_there_yet(**where, **who))
+        else:
+            faults.add(explain.uninitialised_read(**where, **who, space="shared"))
 
     def _follow(self, access: str, g: Group, iid: int, p: SharedPattern, total: int, values: Sequence, size: int) -> None:
         key = (iid, p.key, access, self.syncs)
