@@ -15,12 +15,11 @@ import numpy as np
 from .barriers import release
 from .checks import Happened, SharedCheck, proxy, waiting
 from .checks.cluster import ClusterCheck
-from .clusters import apart_in_cluster
-from .group import Frame, Group
+from .group import Group
 from .mbarrier_waits import woken_by_time
 from .meeting import member_mask, missing_lanes, together
 from .memory import LocalMemory, SharedMemory
-from .progress import DEPTH, Watch
+from .progress import Watch
 from .values import ndarray
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ _NOTED = -2  # came_from of lanes that met at the end: `last_pc` knows it alread
 PATIENT = 8192  # picks that a group may be passed over for others
 GIVE_WAY = 128  # steps without a store after which other batches get a turn, if all groups may be waiting
 PATIENT_WITH_SPINS = 32  # the same, where the others may be waiting for it
-PATTERNS = 3  # branches that split a batch's blocks into more patterns than this make an irregular group instead
 
 
 class Batch:
@@ -190,68 +188,7 @@ class Batch:
         self.groups.remove(old)
         self.groups.extend(new)
 
-    # ------------------------------------------------------------------ branches
-
-    def branch(self, g: Group, p: ndarray, target: int, other: int) -> int:
-        """Lanes with p go to block `target`, the rest to `other`. Returns the block if all agree, −1 if the group has parted."""
-        if p.size == 1:
-            return target if p.flat[0] else other
-        if p.shape[0] > 1 and (p.shape[1] == 1 or g.cols is not None):
-            return self._part(g, p[:, 0], target, other)
-        if p.all():
-            return target
-        if not p.any():
-            return other
-        if apart_in_cluster(self, p):
-            return self._part_lanes(g, p, target, other)
-        if p.shape[0] == 1:
-            return self._part_columns(g, p[0], target, other)
-        every, some = p.all(axis=0), p.any(axis=0)
-        if (every == some).all():
-            return self._part_columns(g, every, target, other)
-        packed = np.packbits(p, axis=0)
-        patterns = np.unique(packed, axis=1)
-        if patterns.shape[1] == 1:
-            return self._part(g, p[:, 0], target, other)
-        if patterns.shape[1] <= PATTERNS:
-            first = (packed == packed[:, :1]).all(axis=0)
-            rest, mine, theirs = self._split_at(g, first)
-            _resolve(self, mine, p[:, first], target, other)
-            _resolve(rest, theirs, p[:, ~first], target, other)
-            return -1
-        return self._part_lanes(g, p, target, other)
-
-    def _part_lanes(self, g: Group, p: ndarray, target: int, other: int) -> int:
-        """Lane by lane, each in its own block."""
-        flat = g.flattened()
-        self.replace(g, flat)
-        return self._part(flat, np.broadcast_to(p, g.shape).reshape(-1), target, other)
-
-    def _part(self, g: Group, mask: ndarray, target: int, other: int) -> int:
-        yes = np.flatnonzero(mask)
-        if len(yes) == len(mask):
-            return target
-        if not len(yes):
-            return other
-        self.machine.diverged(g)
-        g.came_from = g.pc
-        self.replace(g, g.taken(yes, target), g.taken(np.flatnonzero(~mask), other))
-        return -1
-
-    def _part_columns(self, g: Group, mask: Any, target: int, other: int) -> int:
-        """Whole blocks take different paths: the batch splits."""
-        g.came_from = g.pc
-        _, mine, theirs = self._split_at(g, mask)
-        mine.pc, theirs.pc = target, other
-        return -1
-
-    def _split_at(self, g: Group, keep: ndarray) -> tuple[Batch, Group, Group]:
-        """Split the batch; the new batch and what has become of the group `g`, a regular one, in this batch and in the new one."""
-        position = self.groups.index(g)
-        before = self.groups[:position]
-        lost = [sum(1 for x in before if x.cols is not None and not side[x.cols].any()) for side in (keep, ~keep)]
-        rest = self.split(keep)
-        return rest, self.groups[position - lost[0]], rest.groups[position - lost[1]]
+    # ------------------------------------------------------------------ parting
 
     def split(self, keep: ndarray) -> Batch:
         """Move the blocks where `keep` is False to a new batch, which the machine will run too; returns it."""
@@ -300,7 +237,7 @@ class Batch:
         for g in self.groups:
             g.resized()
 
-    # ------------------------------------------------------------------ leaving, calls
+    # ------------------------------------------------------------------ leaving
 
     def leave(self, g: Group) -> int:
         """The lanes of this group have finished the kernel."""
@@ -320,39 +257,6 @@ class Batch:
         """Whether the group stands at a block that does nothing but leave the kernel."""
         instructions = g.code.blocks[g.pc].instructions
         return not g.frames and instructions[0].opcode in ("ret", "exit") and instructions[0].predicate is None
-
-    def call(self, g: Group, name: str, args: tuple[str, ...], results: tuple[str, ...], next_pc: int) -> int:
-        """Enter a device function: its parameters' slots get what the caller stored."""
-        caller, callee = g.code, self.machine.program.code(name)
-        self.machine.executed_of(callee)
-        stack = g.stack + caller.local_size
-        if len(g.frames) >= DEPTH or not self.local.reserve(stack + callee.local_size):
-            self.machine.faults.stack_overflow(g)
-        regs: list = [None] * len(callee.slot_types)
-        for parameter, arg in zip(callee.function.params, args, strict=True):
-            for (owner, offset), slot in callee.params.items():
-                if owner == parameter.name:
-                    regs[slot] = g.regs[caller.params[arg, offset]] if (arg, offset) in caller.params else 0
-        wanted = tuple(
-            ((value.name, offset), slot)
-            for value, result in zip(callee.function.returns, results, strict=True)
-            for (owner, offset), slot in caller.params.items()
-            if owner == result
-        )
-        g.frames = (*g.frames, Frame(caller, next_pc, g.regs, wanted, stack))
-        g.code, g.regs, g.pc = callee, regs, 0
-        return -1
-
-    def returns(self, g: Group) -> int:
-        if not g.frames:
-            return self.leave(g)
-        frame: Frame = g.frames[-1]
-        regs = list(frame.regs)
-        for key, slot in frame.results:
-            regs[slot] = g.regs[g.code.params[key]] if key in g.code.params else 0
-        g.frames = g.frames[:-1]
-        g.code, g.regs, g.pc = frame.code, regs, frame.pc
-        return -1
 
     # ------------------------------------------------------------------ nobody can run
 
@@ -384,12 +288,6 @@ class Batch:
             return
         waiting.deadlock(self.machine.faults, self)
         self.groups.clear()
-
-
-def _resolve(batch: Batch, g: Group, p: ndarray, target: int, other: int) -> None:
-    following = batch.branch(g, p, target, other)
-    if following >= 0:
-        g.pc = following
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .branches import branch
 from .values import i64, ndarray
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 RANK_SHIFT = 24  # shared memory of a block is far smaller than 2**24 bytes
 OFFSET = (1 << RANK_SHIFT) - 1
-PORTABLE = 8  # blocks of a cluster that every Hopper GPU takes
 
 
 def order_of_blocks(grid: tuple[int, int, int], cluster: tuple[int, int, int]) -> ndarray:
@@ -139,7 +139,7 @@ def wait(g: Group, next_pc: int) -> int:
         c.mine[g.rows if g.cols is None else (g.rows, g.cols)] = -1
         return next_pc
     if done.any():
-        return batch.branch(g, done, next_pc, g.pc)
+        return branch(g, done, next_pc, g.pc)
     g.waits = "cluster"
     return -1
 
@@ -169,12 +169,3 @@ def special(machine: Machine, g: Group, name: str, k: int) -> Any:
 
 
 NAMES = frozenset("cluster_ctaid cluster_nctaid cluster_ctarank cluster_nctarank clusterid nclusterid is_explicit_cluster".split())
-
-
-def apart_in_cluster(batch: Batch, p: ndarray) -> bool:
-    """Whether a predicate differs between the blocks of a cluster: then the batch can't be split by it."""
-    size = batch.machine.cluster
-    if size == 1 or p.shape[1] == 1:
-        return False
-    by_cluster = p.reshape(p.shape[0], -1, size)
-    return bool((by_cluster != by_cluster[:, :, :1]).any())

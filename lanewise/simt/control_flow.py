@@ -9,6 +9,8 @@ import numpy as np
 
 from . import checks
 from .barriers import barrier, sync_warp
+from .branches import branch
+from .calls import enter, returns
 from .errors import Stop
 from .group import Group
 from .runtime import BUILT_IN, call_built_in
@@ -86,7 +88,7 @@ def call(g: Group, callee, args: tuple[str, ...], results: tuple[str, ...], next
         callee = name
     if callee in BUILT_IN:
         return call_built_in(g, callee, args, results, next_pc)
-    return g.batch.call(g, callee, args, results, next_pc)
+    return enter(g, callee, args, results, next_pc)
 
 
 def taint(g: Group, slot: int) -> None:
@@ -101,9 +103,9 @@ def taint(g: Group, slot: int) -> None:
 RUNTIME: dict[str, Any] = {
     **checks.TAINT_NAMES,
     "WATCH": checks.watch,
-    "BRANCH": lambda g, p, target, other: g.batch.branch(g, p, target, other),
+    "BRANCH": branch,
     "BRX": branch_table,
-    "RET": lambda g: g.batch.returns(g),
+    "RET": returns,
     "EXIT": lambda g: g.batch.leave(g),
     "TRAP": trap,
     "LEAVE": leave_some,

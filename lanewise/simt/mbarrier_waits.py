@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .branches import branch
 from .checks import mbarrier as check
 from .group import Group
 from .mbarriers import Barrier, barriers, of_part, parts
@@ -88,7 +89,7 @@ def wait(g: Group, iid: int, address, operand, parity: bool, acquires: bool, pre
             return -1
         else:
             g.regs[slot] = True if skip is None else _kept(g, slot, skip, True)
-            return batch.branch(g, out, next_pc, g.pc)
+            return branch(g, out, next_pc, g.pc)
     elif g.waits == "forced":
         g.waits = ""
     answer = _folded(out)

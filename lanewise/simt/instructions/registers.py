@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import explain_tensor
+from ..branches import branch
 from ..checks.wgmma import incomplete
 from ..codegen import Emitter
 from ..ptx import Imm, Instruction
@@ -93,7 +94,7 @@ def set_registers(g: Group, count: int, more: bool, line: int, next_pc: int) -> 
     if done.all():
         return next_pc
     if done.any():
-        return batch.branch(g, done, next_pc, g.pc)
+        return branch(g, done, next_pc, g.pc)
     g.waits = "registers"
     return -1
 
