@@ -6,12 +6,14 @@ from .finding import Finding
 from .words import Dim3, at_line, element, index_value, plural, span, thread_ranges, times, tuple_text, who
 
 
-def incomplete_warpgroup(*, line: int | None, operation: str, threads: list[int], block: Dim3, thread: Dim3, exists: bool = True) -> Finding:
-    """Only `threads` (linear numbers) of a warpgroup execute an instruction that all of it must. `exists`: the block has the others."""
+def incomplete_warpgroup(
+    *, line: int | None, operation: str, threads: list[int], block: Dim3, thread: Dim3, exists: bool = True, left: bool = False
+) -> Finding:
+    """Only `threads` (linear numbers) of a warpgroup execute an instruction that all of it must. `exists`: the block has the others; they have `left`."""
     first = threads[0] // 128 * 128
     text = f"barrier divergence in block {tuple_text(block)}: {operation}{at_line(line)} is for all 128 threads of a warpgroup ({first}..{first + 127}), "
     if exists:
-        text += f"but only {thread_ranges(threads)} {'comes' if len(threads) == 1 else 'come'} to it. "
+        text += f"but only {thread_ranges(threads)} {'comes' if len(threads) == 1 else 'come'} to it{': the others have ended' if left else ''}. "
         text += "Let the condition around it be the same for the four warps."
     else:
         text += "and the block ends before that. Launch a multiple of 128 threads."

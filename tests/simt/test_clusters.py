@@ -177,6 +177,12 @@ def test_not_all_warps_of_a_warpgroup() -> None:
     assert found[0].kind == "barrier-divergence" and "setmaxnreg.dec" in found[0].message
 
 
+@pytest.mark.parametrize("schedule", range(4))
+def test_one_thread_of_a_warpgroup_whose_others_have_left(schedule: int) -> None:
+    found = errors(pool('if (threadIdx.x) return; DEC 24;");', "", schedule=schedule))
+    assert found[0].kind == "barrier-divergence" and "only thread 0 comes to it: the others have ended" in found[0].message
+
+
 def test_without_a_known_number_of_registers_it_does_nothing() -> None:
     report = pool('DEC 40;");', 'INC 240;");', bounds="384")
     assert report.ok and [f.kind for f in report.findings] == ["setmaxnreg-ignored"]

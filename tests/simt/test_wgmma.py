@@ -177,6 +177,12 @@ def test_only_some_warps_come() -> None:
     assert found.kind == "barrier-divergence" and "only threads 0..63 come to it" in found.message
 
 
+@pytest.mark.parametrize("schedule", range(4))
+def test_warps_that_have_left(schedule: int) -> None:
+    found = [f for f in launch(GOOD.replace(READY, READY + " if (threadIdx.x >= 224) return;"), 256, schedule=schedule).findings if f.severity == "error"]
+    assert found[0].kind == "barrier-divergence" and "only threads 128..223 come to it: the others have ended. Let" in found[0].message
+
+
 def test_a_warpgroup_that_the_block_cuts_off() -> None:
     found = [f for f in launch(GOOD, 96).findings if f.severity == "error"]
     assert found[0].kind == "barrier-divergence" and "Launch a multiple of 128 threads." in found[0].message

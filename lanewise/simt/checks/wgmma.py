@@ -29,24 +29,36 @@ def operation_of(g: Group) -> str:
 
 
 def incomplete(faults: Faults, g: Group) -> None:
-    """Some warps of a warpgroup will never come to where the others are."""
-    if not faults.machine.check:
+    """Some warps of a warpgroup will never come to where the others are. Said once: they miss what follows, too."""
+    if not faults.machine.check or any(f.kind == "barrier-divergence" for f in faults.found.values()):
         return
-    threads = g.rows[(g.rows >> 7 == g.rows[0] >> 7) & (g.cols == g.cols[0] if g.cols is not None else True)].tolist()
-    thread, block = faults.lane(g, 0)
+    which = g.rows >> 7
+    short = np.bincount(which) % 128 > 0  # warpgroups of which threads are missing, in one block at least
+    k = int(np.argmax(short[which]))
+    threads = g.rows[(which == which[k]) & (g.cols == g.cols[k] if g.cols is not None else True)].tolist()
+    thread, block = faults.lane(g, k if g.cols is not None else k * g.batch.B)
+    first = threads[0] // 128 * 128
     faults.add(
         explain_tensor.incomplete_warpgroup(
             line=faults.pc_line(g), operation=operation_of(g), threads=threads, block=block, thread=thread,
-            exists=len(threads) < min(128, faults.machine.T - threads[0] // 128 * 128),
+            exists=len(threads) < min(128, faults.machine.T - first), left=bool(g.batch.exited[first : first + 128].any()),
         )
     )  # fmt: skip
+
+
+def whole(g: Group) -> bool:
+    """Whether all 128 threads of each warpgroup of a group are here; those that have left, or that the block doesn't have, are missing."""
+    batch = g.batch
+    if batch.T % 128 == 0 and not batch.exited.any():
+        return True
+    return not (np.bincount(g.rows >> 7) % 128).any()
 
 
 def begins(state: State, g: Group, p: Product, site: int, at: tuple) -> None:
     """A product is issued: is its warpgroup whole, and were its registers fenced?"""
     machine = state.batch.machine
     faults = machine.faults
-    if machine.T % 128 and int(g.rows[-1]) >> 7 == machine.T >> 7:
+    if not whole(g):
         incomplete(faults, g)
     bare = ~state.fenced[at]
     if not bare.any():

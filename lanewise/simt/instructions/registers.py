@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import explain_tensor
 from ..branches import branch
-from ..checks.wgmma import incomplete
+from ..checks.wgmma import incomplete, whole
 from ..codegen import Emitter
 from ..ptx import Imm, Instruction
 from ..values import i64, ndarray
@@ -62,7 +62,7 @@ def set_registers(g: Group, count: int, more: bool, line: int, next_pc: int) -> 
     """Where the group goes on; −1 while it waits for registers."""
     batch = g.batch
     machine = batch.machine
-    if machine.check and machine.T % WARPGROUP and int(g.rows[-1]) >> 7 == machine.T >> 7:
+    if machine.check and not whole(g):
         incomplete(machine.faults, g)
     each = at_launch(machine)
     if each is None:
