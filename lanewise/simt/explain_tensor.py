@@ -49,8 +49,8 @@ def accumulators_unset(*, line: int | None, thread: Dim3, block: Dim3) -> Findin
 
 
 def missing_wgmma_fence(*, line: int | None, thread: Dim3, block: Dim3, first: bool) -> Finding:
-    """Registers written by ordinary instructions go into a product that no wgmma.fence stands before."""
-    why = "no wgmma.fence has come yet" if first else "its registers were written since the last wgmma.fence"
+    """Registers that ordinary instructions wrote or read go into a product that no wgmma.fence stands before."""
+    why = "no wgmma.fence has come yet" if first else "its registers were used since the last wgmma.fence"
     text = f"async copy: {who(thread, block)} begins a wgmma{at_line(line)}, but {why}. Put wgmma.fence.sync.aligned before the first wgmma of each group."
     return Finding("async-copy", "error", text, line=line, thread=thread, block=block)
 

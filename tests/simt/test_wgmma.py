@@ -72,6 +72,14 @@ def test_what_runs_under_a_product_is_counted() -> None:
     assert launch(READY).counters.wgmma_overlapped == 0
 
 
+def test_registers_read_between_two_groups_without_a_fence() -> None:
+    """PTX ISA 9.7.15.7.1: any access orders, not only a write: the second product may overwrite what is still being stored."""
+    again = "out[threadIdx.x * 4] = d[0]; {}mma(d, tile(A, 16, 1024, 1), tile(B, 16, 1024, 1)); commit(); wait<0>(); keep(d);"
+    found = only(f"{GOOD}\n{again.format('')}")
+    assert (found.kind, found.line) == ("async-copy", MMA) and "registers were used since the last wgmma.fence" in found.message
+    assert launch(f"{GOOD}\n{again.format('fence(); ')}").ok
+
+
 def test_the_accumulators_used_before_the_wait() -> None:
     found = only(GOOD.replace("wait<0>();", "d[0] += 1.0f; wait<0>();"))
     assert (found.kind, found.line) == ("async-copy", FIRST + 4)
@@ -149,7 +157,7 @@ def test_registers_written_between_two_groups_without_a_fence() -> None:
     assert launch(f"{GOOD}\nfence();\n{again}").ok
     assert launch(f"{GOOD}\n{again}").ok, "nothing was written in between"
     found = only(f"{GOOD}\nd[0] *= 2.0f;\n{again}")
-    assert found.kind == "async-copy" and "its registers were written since" in found.message
+    assert found.kind == "async-copy" and "its registers were used since" in found.message
 
 
 def test_accumulators_that_nobody_set() -> None:

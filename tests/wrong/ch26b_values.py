@@ -28,7 +28,7 @@ WRONG = [
         "no fence after p is written",
         [(FENCE, FENCE.replace("    ptx::wgmma_fence();\n", ""))],
         kind="async-copy",
-        says="its registers were written since the last wgmma.fence",
+        says="its registers were used since the last wgmma.fence",
     ),
     Wrong("no wait", [(WAIT, "    ptx::keep(o);\n")], kind="async-copy", says="Put wgmma.wait_group before the use"),
     Wrong("no commit", [(COMMIT, WAIT)], kind="async-copy", says="It was never committed"),

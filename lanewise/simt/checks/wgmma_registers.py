@@ -27,7 +27,7 @@ class Use:
 @dataclass(slots=True)
 class Registers:
     used: dict[int, Use] = field(default_factory=dict)  # index of an instruction → what it uses
-    unfenced: set[int] = field(default_factory=set)  # products with registers written by others since the last wgmma.fence
+    unfenced: set[int] = field(default_factory=set)  # products with registers that others used since the last wgmma.fence
     unset: set[int] = field(default_factory=set)  # products with accumulators that nothing has written, whatever the path
     during: set[int] = field(default_factory=set)  # instructions of other families that run while a product is under way, on some path
 
@@ -36,11 +36,11 @@ class Registers:
 class _State:
     origin: dict[str, frozenset[int]]
     age: dict[int, int]
-    written: frozenset[str]
+    touched: frozenset[str]  # by others than products, since the last wgmma.fence
     unset: set[str]  # never written on any path
 
     def copy(self) -> _State:
-        return _State(dict(self.origin), dict(self.age), self.written, set(self.unset))
+        return _State(dict(self.origin), dict(self.age), self.touched, set(self.unset))
 
     def join(self, other: _State) -> bool:
         """Take over what may also be; whether that was anything new."""
@@ -54,8 +54,8 @@ class _State:
             if age < self.age.get(product, OLDEST + 1):
                 self.age[product] = age
                 changed = True
-        if not other.written <= self.written:
-            self.written |= other.written
+        if not other.touched <= self.touched:
+            self.touched |= other.touched
             changed = True
         if not self.unset <= other.unset:
             self.unset &= other.unset
@@ -77,7 +77,7 @@ def analyse(graph: Graph) -> Registers | None:
         index = waiting.pop()
         entry = before[index]
         assert entry is not None
-        after = _through(graph, graph.blocks[index], entry.copy(), found)
+        after = _through(graph, graph.blocks[index], entry.copy(), found, accumulators)
         for successor in graph.blocks[index].successors:
             known = before[successor]
             if known is None:
@@ -88,11 +88,11 @@ def analyse(graph: Graph) -> Registers | None:
     found = Registers()  # what was found on the way held for the paths seen so far
     for block, state in zip(graph.blocks, before, strict=True):
         if state is not None:
-            _through(graph, block, state, found)
+            _through(graph, block, state, found, accumulators)
     return found
 
 
-def _through(graph: Graph, block: Block, s: _State, found: Registers) -> _State:
+def _through(graph: Graph, block: Block, s: _State, found: Registers, accumulators: set[str]) -> _State:
     for offset, i in enumerate(block.instructions):
         index = block.start + offset
         if s.age and i.opcode != "wgmma":
@@ -103,11 +103,12 @@ def _through(graph: Graph, block: Block, s: _State, found: Registers) -> _State:
             _move(i, s)
         else:
             _use(index, reads(i), s, found, False)
+            s.touched |= accumulators.intersection(reads(i))  # a product may not overwrite them without a fence, either
             made = writes(i)
             for name in made:
                 s.origin.pop(name, None)
             if made:
-                s.written |= frozenset(made)
+                s.touched |= frozenset(made)
                 s.unset.difference_update(made)
     return s
 
@@ -128,7 +129,7 @@ def _names(operand) -> list[str]:
 def _wgmma(graph: Graph, index: int, i: Instruction, s: _State, found: Registers) -> None:
     what = i.modifiers[0]
     if what == "fence":
-        s.written = frozenset()
+        s.touched = frozenset()
     elif what == "commit_group":
         s.age = {product: min(age + 1, OLDEST) for product, age in s.age.items()}
     elif what == "wait_group":
@@ -146,9 +147,9 @@ def _wgmma(graph: Graph, index: int, i: Instruction, s: _State, found: Registers
             if any(graph.body[k].modifiers != i.modifiers for k in products):
                 _use(index, [name], s, found, True)
         held = _names(i.operands[1]) if isinstance(i.operands[1], Vector) else []
-        if not s.written.isdisjoint(accumulators + held):
+        if not s.touched.isdisjoint(accumulators + held):
             found.unfenced.add(index)
-        s.written -= frozenset(accumulators)
+        s.touched -= frozenset(accumulators)
         adds = i.operands[3]
         if not s.unset.isdisjoint(accumulators) and not (isinstance(adds, Imm) and not adds.value):
             found.unset.add(index)
@@ -171,7 +172,7 @@ def _move(i: Instruction, s: _State) -> None:
             s.origin[name] = here
         else:
             s.origin.pop(name, None)
-    if not s.written.isdisjoint(sources):  # a constant counts for nothing: compilers move zeros down past the fence
-        s.written |= frozenset(targets)
+    if not s.touched.isdisjoint(sources):  # a constant counts for nothing: compilers move zeros down past the fence
+        s.touched |= frozenset(targets)
     elif i.predicate is None:
-        s.written -= frozenset(targets)
+        s.touched -= frozenset(targets)

@@ -45,7 +45,7 @@ class Product:
     sign: int
     saturate: bool
     unset: bool  # accumulators that nothing has written
-    unfenced: bool  # registers were written since the last wgmma.fence, on some path
+    unfenced: bool  # others used its registers since the last wgmma.fence, on some path
 
 
 # ------------------------------------------------------------------------------------------------ elements
