@@ -67,7 +67,7 @@ extern "C" __global__ void split_queries(
                     ptx::mma_m16n8k16(part[2 * c + 1], a, b[2], b[3], __half());
                 }
             }
-        // TODO (1 line): and who has to hear of them?
+        // TODO (1 line): the end of the loop: who has to hear of its sums?
             for (int c = 0; c < d / 8; ++c)
                 for (int e = 0; e < 4; ++e)
                     atomicAdd(&Os[16 * i + lane / 4 + e / 2 * 8]

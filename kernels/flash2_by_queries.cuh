@@ -91,33 +91,39 @@ __device__ __forceinline__ void queries_attend(
             for (int h = 0; h < 2; ++h) {                   // a row, alone in its four lanes
                 float top = m[i][h], sum = 0.0f;
 #pragma unroll
-                for (int j = 0; j < Bc / 8; ++j) top = fmaxf(top, fmaxf(s[i][j][2 * h], s[i][j][2 * h + 1]));
+                for (int j = 0; j < Bc / 8; ++j)
+                    top = fmaxf(top, fmaxf(s[i][j][2 * h], s[i][j][2 * h + 1]));
                 top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 1));
                 top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 2));
                 const float base = top == -CUDART_INF_F ? 0.0f : top * unit;
-                const float shrink = folded ? ptx::exp2_approx(m[i][h] * unit - base) : __expf(m[i][h] - base);
+                const float shrink = folded ? ptx::exp2_approx(m[i][h] * unit - base)
+                                            : __expf(m[i][h] - base);
 #pragma unroll
                 for (int j = 0; j < Bc / 8; ++j)
 #pragma unroll
                     for (int e = 2 * h; e < 2 * h + 2; ++e) {
-                        s[i][j][e] = folded ? ptx::exp2_approx(fmaf(s[i][j][e], unit, -base)) : __expf(s[i][j][e] - base);
+                        s[i][j][e] = folded ? ptx::exp2_approx(fmaf(s[i][j][e], unit, -base))
+                                            : __expf(s[i][j][e] - base);
                         sum += s[i][j][e];
                     }
                 float keep = shrink;
                 if (once) {
-                    l[i][h] = l[i][h] * shrink + sum;       // of my columns; joined after the last tile
+                    l[i][h] = l[i][h] * shrink + sum;  // of my columns; joined at the end
                 } else {
                     sum += __shfl_xor_sync(0xffffffffu, sum, 1);
                     sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-                    const float total = l[i][h] * shrink + sum, inverse = total > 0.0f ? 1.0f / total : 0.0f;
+                    const float total = l[i][h] * shrink + sum;
+                    const float inverse = total > 0.0f ? 1.0f / total : 0.0f;
                     keep = l[i][h] * shrink * inverse;
                     l[i][h] = total;
 #pragma unroll
-                    for (int j = 0; j < Bc / 8; ++j) s[i][j][2 * h] *= inverse, s[i][j][2 * h + 1] *= inverse;
+                    for (int j = 0; j < Bc / 8; ++j)
+                        s[i][j][2 * h] *= inverse, s[i][j][2 * h + 1] *= inverse;
                 }
                 m[i][h] = top;
 #pragma unroll
-                for (int c = 0; c < d / 8; ++c) o[i][c][2 * h] *= keep, o[i][c][2 * h + 1] *= keep;
+                for (int c = 0; c < d / 8; ++c)
+                    o[i][c][2 * h] *= keep, o[i][c][2 * h + 1] *= keep;
             }
 
         ptx::cp_async_wait<0>();

@@ -75,7 +75,7 @@ extern "C" __global__ void split_queries(
                     ptx::mma_m16n8k16(part[2 * c + 1], a, b[2], b[3], __half());
                 }
             }
-        //@solution and who has to hear of them?
+        //@solution the end of the loop: who has to hear of its sums?
         }  // nobody: these rows are my warp's alone
         //@stub
         //@     for (int c = 0; c < d / 8; ++c)
