@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .group import Group
-from .values import MASK, Split, i64, ndarray, u8, u16, u32, u64
+from .values import MASK, Split, Value, i64, ndarray, u8, u16, u32, u64
 
-RAW = {1: u8, 2: u16, 4: u32, 8: u64}
+RAW: dict[int, Any] = {1: u8, 2: u16, 4: u32, 8: u64}
 SHIFT = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4}
 
 
-def typed(bits, dtype):
+def typed(bits: Value, dtype: Any) -> Value:
     """Unsigned bits as `dtype` (a float type reinterprets them)."""
     if bits.__class__ is int:
         return RAW[np.dtype(dtype).itemsize](bits).view(dtype) if np.dtype(dtype).kind == "f" else bits
     return bits if bits.dtype == dtype else bits.view(dtype)
 
 
-def raw_bits(value, size: int):
+def raw_bits(value: Value, size: int) -> Value:
     """The raw unsigned bits of a register."""
     if value.__class__ is Split:
         value = value.full()
@@ -29,7 +31,7 @@ def raw_bits(value, size: int):
     return int(value.view(RAW[size]))  # a NumPy float scalar
 
 
-def aligned(address, total: int) -> bool:
+def aligned(address: Value, total: int) -> bool:
     if total == 1:
         return True
     low = total - 1
@@ -42,7 +44,7 @@ def aligned(address, total: int) -> bool:
     return not (int(np.bitwise_or.reduce(address, axis=None)) & low)
 
 
-def lanes_of(g, address):
+def lanes_of(g: Group, address: Value) -> ndarray:
     """Full addresses of all lanes as a 1-D int64 array."""
     if address.__class__ is int:
         return np.full(g.shape, address & MASK[64], u64).view(i64).ravel()
@@ -50,7 +52,7 @@ def lanes_of(g, address):
     return np.broadcast_to(full.view(i64) if full.dtype == u64 else full.astype(i64), g.shape).ravel()
 
 
-def lanes_group(g, index: ndarray):
+def lanes_group(g: Group, index: ndarray) -> Group:
     """Some lanes (numbers into the group's flattened lanes) as an irregular group without registers."""
     if g.cols is None:
         rows, cols = g.rows[index // g.batch.B], index % g.batch.B

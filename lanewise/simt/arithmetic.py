@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from .values import M16, M32, M64, MASK, SIGNED, UNSIGNED, WIDE, Split, full, i32, i64, ndarray, signed, u32, u64
+from .values import M16, M32, M64, MASK, SIGNED, UNSIGNED, WIDE, Split, Value, full, i32, i64, ndarray, signed, u32, u64
 
 
 def _exact(a: ndarray) -> ndarray:
@@ -12,7 +14,7 @@ def _exact(a: ndarray) -> ndarray:
     return a.view(i32).astype(i64) if a.dtype == u32 else a.view(i64)
 
 
-def _join(a: ndarray, b: ndarray, width: int):
+def _join(a: ndarray, b: ndarray, width: int) -> Split | ndarray:
     """a + b of two arrays; a (n, 1) and a (1, B) stay apart."""
     sa, sb = a.shape, b.shape
     if sa[1] == 1 and sb[0] == 1 and sa[0] > 1 and sb[1] > 1:
@@ -29,10 +31,10 @@ def _join(a: ndarray, b: ndarray, width: int):
     return Split(t, b, width)
 
 
-def _add(width: int):
+def _add(width: int) -> Callable:
     mask = MASK[width]
 
-    def add(a, b):
+    def add(a: Value, b: Value) -> Value:
         ca, cb = a.__class__, b.__class__
         if ca is int:
             if cb is int:
@@ -59,10 +61,10 @@ def _add(width: int):
     return add
 
 
-def _neg(width: int):
+def _neg(width: int) -> Callable:
     mask = MASK[width]
 
-    def neg(a):
+    def neg(a: Value) -> Value:
         if a.__class__ is int:
             return -a & mask
         if a.__class__ is Split:
@@ -76,7 +78,7 @@ add32, add64 = _add(32), _add(64)
 neg32, neg64 = _neg(32), _neg(64)
 
 
-def sub32(a, b):
+def sub32(a: Value, b: Value) -> Value:
     if b.__class__ is int:
         return add32(a, -b & M32)
     if a.__class__ is int or (a.__class__ is ndarray and b.__class__ is ndarray and a.shape == b.shape):
@@ -84,24 +86,24 @@ def sub32(a, b):
     return add32(a, neg32(b))
 
 
-def sub64(a, b):
+def sub64(a: Value, b: Value) -> Value:
     if b.__class__ is int:
         return add64(a, -b & M64)
     return add64(a, neg64(b))
 
 
-def add16(a, b):
+def add16(a: Value, b: Value) -> Value:
     return (a + b) & M16 if a.__class__ is int and b.__class__ is int else full(a) + full(b)
 
 
-def sub16(a, b):
+def sub16(a: Value, b: Value) -> Value:
     return (a - b) & M16 if a.__class__ is int and b.__class__ is int else full(a) - full(b)
 
 
-def _mul(width: int):
+def _mul(width: int) -> Callable:
     mask = MASK[width]
 
-    def mul(a, b):
+    def mul(a: Value, b: Value) -> Value:
         ca, cb = a.__class__, b.__class__
         if ca is int:
             if cb is int:
@@ -119,7 +121,7 @@ def _mul(width: int):
 mul16, mul32, mul64 = _mul(16), _mul(32), _mul(64)
 
 
-def widen(a, is_signed: bool, width: int = 32):
+def widen(a: Value, is_signed: bool, width: int = 32) -> Value:
     """A `width`-bit value extended to 64 bits."""
     ca = a.__class__
     if ca is int:
@@ -129,7 +131,7 @@ def widen(a, is_signed: bool, width: int = 32):
     return a.view(SIGNED[width]).astype(i64).view(u64) if is_signed else a.astype(u64)
 
 
-def mul_wide_s32(a, b):
+def mul_wide_s32(a: Value, b: Value) -> Value:
     if a.__class__ is int:
         a, b = b, a
     if b.__class__ is int:
@@ -143,7 +145,7 @@ def mul_wide_s32(a, b):
     return full(widen(a, True)) * full(widen(b, True))
 
 
-def mul_wide_u32(a, b):
+def mul_wide_u32(a: Value, b: Value) -> Value:
     if a.__class__ is int:
         a, b = b, a
     if b.__class__ is int:
@@ -155,7 +157,7 @@ def mul_wide_u32(a, b):
     return full(widen(a, False)) * full(widen(b, False))
 
 
-def shl(a, k, width: int):
+def shl(a: Value, k: Value, width: int) -> Value:
     """a << k, 0 for k >= width (PTX clamps)."""
     if k.__class__ is int:
         if k >= width:
@@ -171,7 +173,7 @@ def shl(a, k, width: int):
     return np.where(k < width, a << np.minimum(k, width - 1).astype(dtype), dtype(0))
 
 
-def shr(a, k, width: int, is_signed: bool):
+def shr(a: Value, k: Value, width: int, is_signed: bool) -> Value:
     """a >> k; the shift amount is clamped to the width."""
     if k.__class__ is int:
         if a.__class__ is int:
@@ -187,7 +189,7 @@ def shr(a, k, width: int, is_signed: bool):
     return shifted.view(UNSIGNED[width]) if is_signed else np.where(k < width, shifted, dtype(0))
 
 
-def as_signed(a, width: int):
+def as_signed(a: Value, width: int) -> Value:
     """For comparison and division: a Python int, or an array with a signed dtype."""
     if a.__class__ is int:
         return signed(a, width)
@@ -221,12 +223,12 @@ def _decided(op: str, lo: int, hi: int, k: int) -> bool | None:
     return None
 
 
-def comparison(op: str, width: int, is_signed: bool):
+def comparison(op: str, width: int, is_signed: bool) -> Callable:
     """A function (a, b) -> bool or bool array for integer operands."""
     python, array, swapped = _PYTHON[op], _COMPARE[op], _SWAPPED[op]
     lowest, highest = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if is_signed else (0, MASK[width])
 
-    def compare(a, b):
+    def compare(a: Value, b: Value) -> Value:
         if a.__class__ is int and b.__class__ is int:
             return python(signed(a, width), signed(b, width)) if is_signed else python(a, b)
         for x, y, name in ((a, b, op), (b, a, swapped)):

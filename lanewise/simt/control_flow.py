@@ -14,17 +14,17 @@ from .calls import enter, returns
 from .errors import Stop
 from .group import Group
 from .runtime import BUILT_IN, call_built_in
-from .values import Split, ndarray
+from .values import Split, Value, ndarray
 
 
-def clock(g: Group, name: str):
+def clock(g: Group, name: str) -> Value:
     """A count that grows as the launch goes on; cycles of no real machine."""
     g.batch.machine.stores += 1  # a loop that looks at the clock sees something new each time
     now = g.batch.machine.clock * 32 + g.steps
     return now if name in ("clock64", "globaltimer") else 0 if name.endswith("_hi") else now & 0xFFFFFFFF
 
 
-def leave_some(g: Group, p, how: Callable, next_pc: int) -> int:
+def leave_some(g: Group, p: Value, how: Callable, next_pc: int) -> int:
     """A predicated ret or exit."""
     if p is True:
         return how(g)
@@ -47,7 +47,7 @@ def _by_lane(g: Group, x: ndarray) -> tuple[Group, ndarray]:
     return flat, np.broadcast_to(x, g.shape).reshape(-1) if flat is not g else np.broadcast_to(x, (g.n, 1))[:, 0]
 
 
-def branch_table(g: Group, index, table: tuple[int, ...]) -> int:
+def branch_table(g: Group, index: Value, table: tuple[int, ...]) -> int:
     """brx.idx: one lane set after the other where they differ."""
     index = index.full() if index.__class__ is Split else index
     if index.__class__ is int:
@@ -65,7 +65,7 @@ def trap(g: Group) -> int:
     raise Stop
 
 
-def call(g: Group, callee, args: tuple[str, ...], results: tuple[str, ...], next_pc: int) -> int:
+def call(g: Group, callee: Value, args: tuple[str, ...], results: tuple[str, ...], next_pc: int) -> int:
     machine = g.batch.machine
     if callee.__class__ is not str:
         target = callee

@@ -5,6 +5,8 @@ Called by generated code, one call for all lanes of a group.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from .access import RAW, SHIFT, aligned, lanes_group, lanes_of
@@ -13,10 +15,14 @@ from .local_access import load_local, store_local
 from .memory import LOCAL_WINDOW, POISON, RANGE, SHARED_WINDOW, Allocation, Where, address_bounds, place
 from .patterns import sectors_of_full_warps, sectors_per_warp
 from .shared_access import load_shared, store_shared
-from .values import Split, i64, ndarray, u64
+from .values import Split, Value, i64, ndarray, u64
+
+if TYPE_CHECKING:
+    from .group import Group
+    from .machine import Machine
 
 
-def load_global(g, iid: int, address, dtype, size: int, vector: int, counted: bool = True, volatile: bool = False):
+def load_global(g: Group, iid: int, address: Value, dtype: Any, size: int, vector: int, counted: bool = True, volatile: bool = False) -> Value:
     """`vector` elements of `size` bytes at `address` in every lane: one value, or a tuple. Integers come unsigned, floats as `dtype` says."""
     m = g.batch.machine
     lo, hi = address_bounds(address)
@@ -40,12 +46,12 @@ def load_global(g, iid: int, address, dtype, size: int, vector: int, counted: bo
     return [_plain(v) for v in values] if where.kind == "uniform" else values
 
 
-def _plain(x):
+def _plain(x: Value) -> Value:
     """A NumPy integer scalar as a Python int; floats stay NumPy scalars."""
     return x if x.dtype.kind == "f" else int(x)
 
 
-def store_global(g, iid: int, address, values: tuple, dtype, size: int, counted: bool = True, volatile: bool = False) -> None:
+def store_global(g: Group, iid: int, address: Value, values: tuple, dtype: Any, size: int, counted: bool = True, volatile: bool = False) -> None:
     m = g.batch.machine
     lo, hi = address_bounds(address)
     a = m.memory.ranges.get(lo >> RANGE)
@@ -73,7 +79,7 @@ def store_global(g, iid: int, address, values: tuple, dtype, size: int, counted:
         where.put(view, shift, value, j)
 
 
-def count_global(m, g, iid: int, a: Allocation, address, total: int, touched: str) -> None:
+def count_global(m: Machine, g: Group, iid: int, a: Allocation, address: Value, total: int, touched: str) -> None:
     """Requests, sectors, and the sectors of the allocation that were touched at all."""
     counts = m.counts[iid]
     counts[0] += g.nwarps
@@ -119,7 +125,7 @@ def count_global(m, g, iid: int, a: Allocation, address, total: int, touched: st
         mark[offsets[:, None] + ((some >> 5) - first)] = True
 
 
-def sector_pattern(m, g, relative: ndarray, phase: int):
+def sector_pattern(m: Machine, g: Group, relative: ndarray, phase: int) -> tuple[int, ndarray]:
     """(sectors of all warps of one block, distinct sector offsets) for addresses `relative` after a start at `phase` modulo 32."""
     key = (g.row_key, phase, relative.tobytes())
     got = m.sector_patterns.get(key)
@@ -129,11 +135,11 @@ def sector_pattern(m, g, relative: ndarray, phase: int):
     return got
 
 
-def sort_out(m, g, iid: int, address, total: int, access: str):
+def sort_out(m: Machine, g: Group, iid: int, address: Value, total: int, access: str) -> tuple[ndarray, list[tuple[Any, ndarray, ndarray]]]:
     """Report lanes that are out of bounds, misaligned or nowhere; yield (allocation, lane indices, offsets) for the rest."""
     lanes = lanes_of(g, address)
     ok = np.zeros(len(lanes), bool)
-    groups = []
+    groups: list[tuple[Any, ndarray, ndarray]] = []  # (allocation, or the number of a window; lanes; places)
     ranges = lanes >> RANGE
     for key in np.unique(ranges):
         index = np.flatnonzero(ranges == key)
@@ -163,7 +169,7 @@ def sort_out(m, g, iid: int, address, total: int, access: str):
     return lanes, groups
 
 
-def _odd_load(m, g, iid: int, address, dtype, size: int, vector: int, counted: bool, volatile: bool):
+def _odd_load(m: Machine, g: Group, iid: int, address: Value, dtype: Any, size: int, vector: int, counted: bool, volatile: bool) -> Value:
     """A load that isn't entirely in one allocation: lane by lane where it must be."""
     lanes, groups = sort_out(m, g, iid, address, size * vector, "read")
     kind = np.dtype(dtype).kind
@@ -191,7 +197,7 @@ def _odd_load(m, g, iid: int, address, dtype, size: int, vector: int, counted: b
     return values[0] if vector == 1 else values
 
 
-def _odd_store(m, g, iid: int, address, values: tuple, dtype, size: int, counted: bool, volatile: bool) -> None:
+def _odd_store(m: Machine, g: Group, iid: int, address: Value, values: tuple, dtype: Any, size: int, counted: bool, volatile: bool) -> None:
     total = size * len(values)
     _, groups = sort_out(m, g, iid, address, total, "write")
     flat = [np.broadcast_to(v.full() if v.__class__ is Split else v, g.shape).ravel() for v in values]
@@ -204,7 +210,7 @@ def _odd_store(m, g, iid: int, address, values: tuple, dtype, size: int, counted
         store_global(sub, iid, (offsets + a.base).view(u64)[:, None], mine, dtype, size, counted, volatile)
 
 
-def _window_load(sub, iid: int, window: int, addresses: ndarray, dtype, size: int, vector: int):
+def _window_load(sub: Group, iid: int, window: int, addresses: ndarray, dtype: Any, size: int, vector: int) -> list:
     """A generic load that turned out to be shared or local."""
     local = (addresses - (window << RANGE)).view(u64)[:, None]
     load = load_shared if window == SHARED_WINDOW >> RANGE else load_local
@@ -212,13 +218,13 @@ def _window_load(sub, iid: int, window: int, addresses: ndarray, dtype, size: in
     return [values] if vector == 1 else values
 
 
-def _window_store(sub, iid: int, window: int, addresses: ndarray, values: tuple, dtype, size: int) -> None:
+def _window_store(sub: Group, iid: int, window: int, addresses: ndarray, values: tuple, dtype: Any, size: int) -> None:
     local = (addresses - (window << RANGE)).view(u64)[:, None]
     store = store_shared if window == SHARED_WINDOW >> RANGE else store_local
     store(sub, iid, local, values, dtype, size)
 
 
-def load_generic(g, iid: int, address, dtype, size: int, vector: int, counted: bool = True, volatile: bool = False):
+def load_generic(g: Group, iid: int, address: Value, dtype: Any, size: int, vector: int, counted: bool = True, volatile: bool = False) -> Value:
     """A load through a generic pointer: which space it is shows in the address."""
     lo, hi = address_bounds(address)
     window = lo >> RANGE
@@ -228,7 +234,7 @@ def load_generic(g, iid: int, address, dtype, size: int, vector: int, counted: b
     return load_global(g, iid, address, dtype, size, vector, counted, volatile)
 
 
-def store_generic(g, iid: int, address, values: tuple, dtype, size: int, counted: bool = True, volatile: bool = False) -> None:
+def store_generic(g: Group, iid: int, address: Value, values: tuple, dtype: Any, size: int, counted: bool = True, volatile: bool = False) -> None:
     lo, hi = address_bounds(address)
     window = lo >> RANGE
     if window == hi >> RANGE and window << RANGE in (SHARED_WINDOW, LOCAL_WINDOW):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from .access import RAW, aligned, raw_bits, typed
 from .memory import address_bounds
-from .values import Split, i64, u32, u64
+from .values import Split, Value, i64, ndarray, u32, u64
+
+if TYPE_CHECKING:
+    from .group import Group
 
 
-def _local_index(g, iid: int, address, total: int, access: str):
+def _local_index(g: Group, iid: int, address: Value, total: int, access: str) -> tuple[Value, Any, ndarray | None]:
     """(word index, part of the word, thread index, block index) for local accesses; out-of-bounds lanes are reported and sent to word 0 of the poison."""
     m = g.batch.machine
     if address.__class__ is Split:
@@ -30,7 +35,7 @@ def _local_index(g, iid: int, address, total: int, access: str):
     return address, g.rows[:, None], g.block_columns
 
 
-def load_local(g, iid: int, address, dtype, size: int, vector: int, volatile: bool = False):
+def load_local(g: Group, iid: int, address: Value, dtype: Any, size: int, vector: int, volatile: bool = False) -> Value:
     local = g.batch.local
     address, t, b = _local_index(g, iid, address, size * vector, "read")
     m = g.batch.machine
@@ -52,7 +57,7 @@ def load_local(g, iid: int, address, dtype, size: int, vector: int, volatile: bo
     return out[0] if vector == 1 else out
 
 
-def store_local(g, iid: int, address, values: tuple, dtype, size: int, volatile: bool = False) -> None:
+def store_local(g: Group, iid: int, address: Value, values: tuple, dtype: Any, size: int, volatile: bool = False) -> None:
     local = g.batch.local
     address, t, b = _local_index(g, iid, address, size * len(values), "write")
     m = g.batch.machine

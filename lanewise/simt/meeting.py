@@ -8,13 +8,13 @@ import numpy as np
 
 from .checks import waiting
 from .group import Group
-from .values import full, ndarray, u32
+from .values import Value, full, ndarray, u32
 
 if TYPE_CHECKING:
     from .batch import Batch
 
 
-def member_mask(g: Group):
+def member_mask(g: Group) -> Value:
     """The member mask of the warp-wide instruction at which the group stands: an int, or an array."""
     mask = g.code.mask(g.pc)
     return mask if mask.__class__ is int else full(mask(g))
@@ -48,7 +48,7 @@ def together(batch: Batch, g: Group) -> bool:
     return False
 
 
-def missing_lanes(batch: Batch, g: Group, mask):
+def missing_lanes(batch: Batch, g: Group, mask: Value) -> tuple[ndarray | None, ndarray | None]:
     """(threads × blocks named by the mask, alive, not here; None if there are none), (lanes here that the mask doesn't name, or None)."""
     named_here = names_itself(g, mask)
     outside = None if named_here.all() else ~named_here
@@ -77,7 +77,7 @@ def missing_lanes(batch: Batch, g: Group, mask):
     return (missing if missing.any() else None), outside
 
 
-def names_itself(g: Group, mask) -> ndarray:
+def names_itself(g: Group, mask: Value) -> ndarray:
     """In which lanes of the group the mask has the lane's own bit."""
     bits = mask if mask.__class__ is ndarray else u32(mask)
     return np.broadcast_to((bits >> g.lanes.astype(u32) & u32(1)) != 0, g.shape)

@@ -7,10 +7,11 @@ still tells which array it was meant for. The arrays' own memory is used in plac
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from .values import Split, i64, ndarray, u8, u16, u32, u64
+from .values import Split, Value, i64, ndarray, u8, u16, u32, u64
 
 RANGE = 40  # bits of an allocation's address range
 MIDDLE = 1 << (RANGE - 1)
@@ -44,7 +45,7 @@ class Allocation:
     def end(self) -> int:
         return self.base + len(self.data)
 
-    def view(self, dtype) -> ndarray:
+    def view(self, dtype: Any) -> ndarray:
         view = self.views.get(dtype)
         if view is None:
             size = np.dtype(dtype).itemsize
@@ -68,11 +69,12 @@ class Where:
 
     __slots__ = ("kind", "start", "offsets", "split", "steps", "shape", "distinct", "_index")
 
-    def __init__(self, kind: str, start: int, offsets, split, steps, shape, distinct: bool):
+    # offsets: one a lane; split: those of threads and of blocks, to be added; steps: between threads and between blocks. None: not of that form.
+    def __init__(self, kind: str, start: int, offsets: Any, split: Any, steps: Any, shape: tuple[int, ...], distinct: bool):
         self.kind, self.start, self.offsets, self.split, self.steps, self.shape, self.distinct = kind, start, offsets, split, steps, shape, distinct
         self._index: dict = {}
 
-    def index(self, shift: int):
+    def index(self, shift: int) -> Value:
         """Element numbers for elements of 2**shift bytes."""
         got = self._index.get(shift)
         if got is None:
@@ -86,7 +88,7 @@ class Where:
             self._index[shift] = got
         return got
 
-    def get(self, array: ndarray, shift: int, j: int = 0):
+    def get(self, array: ndarray, shift: int, j: int = 0) -> Value:
         """array[place + j] as a scalar or an array of the access's shape."""
         if self.kind == "uniform":
             return array[(self.start >> shift) + j]
@@ -95,7 +97,7 @@ class Where:
         index = self.index(shift)
         return array.take(index + j if j else index, mode="clip")
 
-    def put(self, array: ndarray, shift: int, value, j: int = 0) -> None:
+    def put(self, array: ndarray, shift: int, value: Value, j: int = 0) -> None:
         """array[place + j] = value; where several lanes name one place, the last one wins."""
         if self.kind == "uniform":
             if value.__class__ is ndarray:
@@ -113,7 +115,7 @@ class Where:
         return np.ndarray(self.shape, array.dtype, array, ((self.start >> shift) + j) * size, ((st >> shift) * size, (sb >> shift) * size))
 
 
-def place(offset_of_base: int, address, size: int) -> Where:
+def place(offset_of_base: int, address: Value, size: int) -> Where:
     """The Where of addresses already known to lie in one allocation. `offset_of_base` is subtracted."""
     if address.__class__ is int:
         return Where("uniform", address - offset_of_base, None, None, None, (1, 1), False)
@@ -166,7 +168,7 @@ class GlobalMemory:
         return self.ranges.get(address >> RANGE)
 
 
-def address_bounds(address) -> tuple[int, int]:
+def address_bounds(address: Value) -> tuple[int, int]:
     """Least and largest address."""
     if address.__class__ is int:
         return address, address
@@ -189,7 +191,7 @@ class SharedMemory:
         self.B = B
         self._views: dict = {u32: self.words}
 
-    def view(self, dtype) -> ndarray:
+    def view(self, dtype: Any) -> ndarray:
         got = self._views.get(dtype)
         if got is None:
             got = self._views[dtype] = self.words.view(dtype)
@@ -203,7 +205,7 @@ class SharedMemory:
 
     # Addresses: int (uniform), (n,) byte offsets (the same in every block), or (n, B) / (n, 1) arrays with a column array.
 
-    def load(self, address, size: int, j: int, column: ndarray | None):
+    def load(self, address: Value, size: int, j: int, column: ndarray | None) -> Value:
         """The element of `size` bytes at address + j·size. column None: all blocks use the same addresses. Unsigned integers."""
         if size == 4:
             if address.__class__ is int:
@@ -228,7 +230,7 @@ class SharedMemory:
             return view[address >> 2, :, part]
         return view[address >> 2, column, part]
 
-    def store(self, address, size: int, j: int, column: ndarray | None, value) -> None:
+    def store(self, address: Value, size: int, j: int, column: ndarray | None, value: Value) -> None:
         if size == 4:
             if address.__class__ is int:
                 self.words[(address >> 2) + j] = value[-1] if value.__class__ is ndarray and value.ndim == 2 else value

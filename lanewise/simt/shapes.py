@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from .values import UNSIGNED, Split, f32, f64, ndarray, same
+from .values import UNSIGNED, Split, Value, f32, f64, ndarray, same
 
 
-def scalar(v: ndarray):
+def scalar(v: ndarray) -> Value:
     """A (1, 1) array as the uniform value it is."""
     if v.dtype.kind == "f":
         return v[0, 0]
     return v.item()
 
 
-def take_rows(v, index):
+def take_rows(v: Value, index: ndarray) -> Value:
     if v.__class__ is ndarray:
         if v.shape[0] > 1:
             v = v[index]
@@ -25,7 +27,7 @@ def take_rows(v, index):
     return v
 
 
-def take_columns(v, keep):
+def take_columns(v: Value, keep: ndarray) -> Value:
     if v.__class__ is ndarray:
         if v.shape[1] > 1:
             v = v[:, keep]
@@ -39,7 +41,7 @@ def take_columns(v, keep):
     return v
 
 
-def flatten(v, n: int, B: int):
+def flatten(v: Value, n: int, B: int) -> Value:
     if v.__class__ is Split:
         v = v.full()
     if v.__class__ is ndarray and v.shape != (1, 1):
@@ -47,7 +49,7 @@ def flatten(v, n: int, B: int):
     return v
 
 
-def _spread(v, n: int, B: int, type: str) -> ndarray:
+def _spread(v: Value, n: int, B: int, type: str) -> ndarray:
     """`v` as an array of n rows."""
     if v.__class__ is Split:
         v = v.full()
@@ -58,7 +60,7 @@ def _spread(v, n: int, B: int, type: str) -> ndarray:
     return np.full((n, 1), v, dtype_of(type))
 
 
-def dtype_of(type: str):
+def dtype_of(type: str) -> Any:
     """The dtype of a register: pred, f32, f64, b16, b32 or b64."""
     if type == "pred":
         return np.bool_
@@ -69,7 +71,7 @@ def dtype_of(type: str):
     return UNSIGNED[int(type[1:])]
 
 
-def join_values(x, y, nx: int, ny: int, B: int, type: str, order):
+def join_values(x: Value, y: Value, nx: int, ny: int, B: int, type: str, order: ndarray | None) -> Value:
     """The values of nx lanes above those of ny lanes, put in order."""
     if x is None:  # undefined on this path, so any value will do: a uniform one stays uniform
         x = 0 if y.__class__ in (ndarray, Split) else y

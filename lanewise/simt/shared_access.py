@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +11,11 @@ from .access import RAW, lanes_group, lanes_of, raw_bits, typed
 from .arithmetic import add64
 from .memory import POISON
 from .patterns import by_lane, wavefronts
-from .values import Split, i64, ndarray
+from .values import Split, Value, i64, ndarray
+
+if TYPE_CHECKING:
+    from .group import Group
+    from .machine import Machine
 
 
 class SharedPattern:
@@ -19,7 +23,7 @@ class SharedPattern:
 
     __slots__ = ("key", "offsets", "low", "high", "aligned", "duplicates", "range", "_table", "_total", "_loads", "_stores")
 
-    def __init__(self, key: int, offsets, rows: ndarray, total: int):
+    def __init__(self, key: int, offsets: Any, rows: ndarray, total: int):
         self.key, self.offsets = key, offsets
         self.range = None  # words of the race check, see checks.shared
         if offsets.__class__ is int:
@@ -50,7 +54,7 @@ class SharedPattern:
         return self._stores
 
 
-def shared_pattern(m, g, address, total: int) -> SharedPattern | None:
+def shared_pattern(m: Machine, g: Group, address: Value, total: int) -> SharedPattern | None:
     """The pattern of addresses that are the same in every block of a regular group; None for others."""
     if g.cols is not None:
         return None
@@ -79,7 +83,7 @@ def shared_pattern(m, g, address, total: int) -> SharedPattern | None:
     return got
 
 
-def load_shared(g, iid: int, address, dtype, size: int, vector: int, volatile: bool = False, rows: bool = False):
+def load_shared(g: Group, iid: int, address: Value, dtype: Any, size: int, vector: int, volatile: bool = False, rows: bool = False) -> Value:
     """`rows`: the access of ldmatrix, whose quarter warps never go together."""
     batch = g.batch
     m = batch.machine
@@ -99,7 +103,7 @@ def load_shared(g, iid: int, address, dtype, size: int, vector: int, volatile: b
     return [typed(memory.load(p.offsets, size, j, None), dtype) for j in range(vector)]
 
 
-def _count_joined(m, g, iid: int, address, passes: int, load: bool) -> None:
+def _count_joined(m: Machine, g: Group, iid: int, address: Value, passes: int, load: bool) -> None:
     """Requests and wavefronts of an access whose addresses are the same in every block: its own, or those of the access that ptxas joins it to."""
     counts, joined = m.counts[iid], m.program.sites[iid].joined
     if joined is not None:
@@ -112,7 +116,7 @@ def _count_joined(m, g, iid: int, address, passes: int, load: bool) -> None:
     counts[1] += passes * g.batch.B
 
 
-def store_shared(g, iid: int, address, values: tuple, dtype, size: int, volatile: bool = False) -> None:
+def store_shared(g: Group, iid: int, address: Value, values: tuple, dtype: Any, size: int, volatile: bool = False) -> None:
     batch = g.batch
     m = batch.machine
     total = size * len(values)
@@ -140,7 +144,7 @@ def store_shared(g, iid: int, address, values: tuple, dtype, size: int, volatile
             memory.store(p.offsets, size, j, None, value)
 
 
-def each_shared(g, iid: int, address, total: int, access: str):
+def each_shared(g: Group, iid: int, address: Value, total: int, access: str) -> tuple[ndarray | None, ndarray, ndarray]:
     """Per-lane shared addresses: bounds and alignment reported; (lanes that may go on, their offsets, their columns, their group)."""
     m = g.batch.machine
     offsets, columns = clusters.local(g.batch, lanes_of(g, address), np.broadcast_to(g.block_columns, g.shape).ravel())
@@ -162,7 +166,7 @@ def each_shared(g, iid: int, address, total: int, access: str):
     return index, offsets[index], columns[index]
 
 
-def _count_shared_each(m, g, iid: int, offsets: ndarray, total: int, load: bool) -> None:
+def _count_shared_each(m: Machine, g: Group, iid: int, offsets: ndarray, total: int, load: bool) -> None:
     counts = m.counts[iid]
     counts[0] += g.nwarps
     warps = np.broadcast_to(g.warp_columns, g.shape).ravel()
@@ -174,7 +178,7 @@ def _count_shared_each(m, g, iid: int, offsets: ndarray, total: int, load: bool)
     counts[1] += wavefronts(table, total, load)
 
 
-def _load_shared_each(g, iid: int, address, dtype, size: int, vector: int, rows: bool):
+def _load_shared_each(g: Group, iid: int, address: Value, dtype: Any, size: int, vector: int, rows: bool) -> Value:
     batch = g.batch
     m = batch.machine
     total = size * vector
@@ -200,7 +204,7 @@ def _load_shared_each(g, iid: int, address, dtype, size: int, vector: int, rows:
     return values[0] if vector == 1 else values
 
 
-def _store_shared_each(g, iid: int, address, values: tuple, size: int) -> None:
+def _store_shared_each(g: Group, iid: int, address: Value, values: tuple, size: int) -> None:
     batch = g.batch
     m = batch.machine
     total = size * len(values)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import clusters
-from .values import ndarray, u32, u64
+from .values import Value, ndarray, u32, u64
 
 if TYPE_CHECKING:
     from .group import Group
     from .machine import Machine
 
 
-def special(machine: Machine, g: Group, name: str):
+def special(machine: Machine, g: Group, name: str) -> Value:
     """The value of a special register in the lanes of a group; 0 for those that say nothing about a simulated launch."""
     base, _, axis = name.partition(".")
     k = "xyz".find(axis) if axis else -1
@@ -42,7 +42,7 @@ def special(machine: Machine, g: Group, name: str):
     return fixed.get(base, 0)
 
 
-def _tid(machine: Machine, g: Group, k: int):
+def _tid(machine: Machine, g: Group, k: int) -> Value:
     bx, by, _ = machine.block
     rows = g.rows
     if machine.block[k] == 1:
@@ -51,7 +51,7 @@ def _tid(machine: Machine, g: Group, k: int):
     return _scalar(value.astype(u32)[:, None])
 
 
-def _ctaid(machine: Machine, g: Group, k: int):
+def _ctaid(machine: Machine, g: Group, k: int) -> Value:
     if machine.grid[k] == 1:
         return 0
     gx, gy, _ = machine.grid
@@ -62,6 +62,6 @@ def _ctaid(machine: Machine, g: Group, k: int):
     return value[None, :] if g.cols is None else value[:, None]
 
 
-def _scalar(a: ndarray):
+def _scalar(a: ndarray) -> Value:
     """A (1, 1) array as an int."""
     return int(a[0, 0]) if a.size == 1 else a

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 ndarray = np.ndarray
+Value = Any  # what a register holds, or an address: one of the forms above; functions ask for its class
 u8, u16, u32, u64 = np.uint8, np.uint16, np.uint32, np.uint64
 i8, i16, i32, i64 = np.int8, np.int16, np.int32, np.int64
 f16, f32, f64 = np.float16, np.float32, np.float64
@@ -88,16 +89,16 @@ class Split:
         full = self.full()
         return full.view(i32).astype(i64).view(u64) if is_signed else full.astype(u64)
 
-    def taken(self, rows) -> Split:
+    def taken(self, rows: ndarray) -> Split:
         return Split(self.t[rows], self.b, self.width)
 
 
-def full(value):
+def full(value: Value) -> Value:
     """`value` as an array or scalar: a Split is summed up."""
     return value.full() if value.__class__ is Split else value
 
 
-def select_int(p, a, b, width: int):
+def select_int(p: Value, a: Value, b: Value, width: int) -> Value:
     """`select` for integer registers: the result has the register's dtype."""
     if p.__class__ is bool:
         return a if p else b
@@ -106,42 +107,42 @@ def select_int(p, a, b, width: int):
     return np.where(p, dtype(a) if a.__class__ is int else a, dtype(b) if b.__class__ is int else b)
 
 
-def lnot(p):
+def lnot(p: Value) -> Value:
     return (not p) if p.__class__ is bool else ~p
 
 
-def tidy(p):
+def tidy(p: Value) -> Value:
     """A predicate with NumPy's bool scalars turned into Python's."""
     return p if p.__class__ is ndarray else bool(p)
 
 
-def bits32(x):
+def bits32(x: Value) -> Value:
     """float32 → its bits."""
     return x.view(u32) if x.__class__ is ndarray else int(x.view(u32))
 
 
-def float32(x):
+def float32(x: Value) -> Value:
     """The bits of a 32-bit register → float32."""
     x = full(x)
     return u32(x).view(f32) if x.__class__ is int else x.view(f32)
 
 
-def bits64(x):
+def bits64(x: Value) -> Value:
     return x.view(u64) if x.__class__ is ndarray else int(x.view(u64))
 
 
-def float64(x):
+def float64(x: Value) -> Value:
     x = full(x)
     return u64(x).view(f64) if x.__class__ is int else x.view(f64)
 
 
-def to_array(x, width: int) -> ndarray:
+def to_array(x: Value, width: int) -> ndarray:
     """An integer value as a 2-D array of the register's dtype."""
     x = full(x)
     return np.full((1, 1), x, UNSIGNED[width]) if x.__class__ is int else x
 
 
-def same(a, b) -> bool:
+def same(a: Value, b: Value) -> bool:
     """Cheaply known to be equal in every lane."""
     if a is b:
         return True

@@ -17,7 +17,7 @@ from ..fpmode import flushed
 from ..group import Group
 from ..memory import LOCAL_WINDOW, POISON, RANGE, SHARED_WINDOW, Allocation, address_bounds, place
 from ..ptx import Instruction, Reg
-from ..values import SIGNED, UNSIGNED, f32, f64, full, i64, ndarray, u16, u32, u64
+from ..values import SIGNED, UNSIGNED, Value, f32, f64, full, i64, ndarray, u16, u32, u64
 from .lane_order import apply, as_cell, in_order, result_of
 from .memory import address_text, define_where, space_of
 from .read_modify_write import NEW
@@ -48,7 +48,7 @@ class Operation:
         return self.wanted or self.name != "exch"
 
 
-def atomic(g, iid: int, address, operands: tuple, o: Operation):
+def atomic(g: Group, iid: int, address: Value, operands: tuple, o: Operation) -> Any:
     """`operands`: per operand of the PTX, the elements of its vector. Returns what every lane saw, per element; None for a red."""
     g.batch.machine.atomics += g.nlanes
     if o.space == "shared":
@@ -64,13 +64,13 @@ def atomic(g, iid: int, address, operands: tuple, o: Operation):
     return _global(g, iid, a, address, operands, o)
 
 
-def _in_window(g, iid: int, window: int, address, operands: tuple, o: Operation):
+def _in_window(g: Group, iid: int, window: int, address: Value, operands: tuple, o: Operation) -> Any:
     """A generic address of shared or local memory."""
     inside = add64(address, -(window << RANGE) & (1 << 64) - 1)
     return (_shared if window << RANGE == SHARED_WINDOW else _local)(g, iid, inside, operands, o)
 
 
-def _lanes_apart(g, iid: int, address, operands: tuple, o: Operation):
+def _lanes_apart(g: Group, iid: int, address: Value, operands: tuple, o: Operation) -> Any:
     """Addresses that aren't all good places of one allocation: what can't be done is reported, the rest done."""
     m = g.batch.machine
     lanes, groups = global_access.sort_out(m, g, iid, address, o.total, "atomic")
@@ -88,12 +88,12 @@ def _lanes_apart(g, iid: int, address, operands: tuple, o: Operation):
     return [result_of(x.view(o.dtype if o.dtype in (f32, f64) else bits).reshape(g.shape)) for x in seen] if o.wanted else None
 
 
-def _every_lane(g, x):
+def _every_lane(g: Group, x: Value) -> Value:
     x = full(x)
     return np.broadcast_to(x, g.shape).ravel() if x.__class__ is ndarray else x
 
 
-def _bits(x, dtype) -> ndarray:
+def _bits(x: Value, dtype: Any) -> ndarray:
     x = np.asarray(x)
     return x.view(dtype) if x.dtype.kind == "f" else x.astype(dtype)
 
@@ -101,7 +101,7 @@ def _bits(x, dtype) -> ndarray:
 # ------------------------------------------------------------------------------------------------ spaces
 
 
-def _global(g, iid: int, a: Allocation, address, operands: tuple, o: Operation):
+def _global(g: Group, iid: int, a: Allocation, address: Value, operands: tuple, o: Operation) -> Any:
     m = g.batch.machine
     where = place(a.base, address, o.size)
     counts = m.counts[iid]
@@ -129,7 +129,7 @@ def _global(g, iid: int, a: Allocation, address, operands: tuple, o: Operation):
     return seen if o.wanted else None
 
 
-def _shared(g, iid: int, address, operands: tuple, o: Operation):
+def _shared(g: Group, iid: int, address: Value, operands: tuple, o: Operation) -> Any:
     batch = g.batch
     m = batch.machine
     p = shared_access.shared_pattern(m, g, address, o.total)
@@ -161,7 +161,7 @@ def _shared(g, iid: int, address, operands: tuple, o: Operation):
     return [result_of(x.view(o.dtype) if o.dtype in (f32, f64) else x) for x in seen] if o.wanted else None
 
 
-def _in_shared(g, iid: int, offsets, operands: tuple, o: Operation):
+def _in_shared(g: Group, iid: int, offsets: Value, operands: tuple, o: Operation) -> Any:
     """Good places: an int or (n,) offsets for all blocks, or one a lane."""
     batch = g.batch
     m = batch.machine
@@ -188,7 +188,7 @@ def _in_shared(g, iid: int, offsets, operands: tuple, o: Operation):
     return seen if o.wanted else None
 
 
-def _double_words(g, words: ndarray, low, operands: tuple, j: int, o: Operation):
+def _double_words(g: Group, words: ndarray, low: Value, operands: tuple, j: int, o: Operation) -> Value:
     """8 bytes lie in two rows of the words: collected, updated, put back."""
     flat, B = words.reshape(-1), words.shape[1]
     places, index = np.unique(low, return_inverse=True)
@@ -198,7 +198,7 @@ def _double_words(g, words: ndarray, low, operands: tuple, j: int, o: Operation)
     return seen
 
 
-def _local(g, iid: int, address, operands: tuple, o: Operation):
+def _local(g: Group, iid: int, address: Value, operands: tuple, o: Operation) -> Any:
     """Local memory belongs to one thread: a load and a store."""
     raw = UNSIGNED[8 * o.size]
     old = local_access.load_local(g, iid, address, raw, o.size, o.items)

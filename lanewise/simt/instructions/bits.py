@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,15 @@ import numpy as np
 from .. import arithmetic
 from ..codegen import Emitter, width_of
 from ..ptx import Imm, Instruction
-from ..values import MASK, SIGNED, UNSIGNED, full, i64, signed, u32, u64
+from ..values import MASK, SIGNED, UNSIGNED, Value, full, i64, signed, u32, u64
 from .integer import lift, one, signed_type
 
 
-def popc(a, width: int):
+def popc(a: Value, width: int) -> Value:
     return a.bit_count() if a.__class__ is int else np.bitwise_count(full(a)).astype(u32)
 
 
-def brev(a, width: int):
+def brev(a: Value, width: int) -> Value:
     if a.__class__ is int:
         return int(f"{a:0{width}b}"[::-1], 2)
     a = full(a)
@@ -26,7 +27,7 @@ def brev(a, width: int):
     return np.packbits(bits, axis=-1, bitorder="little").view(UNSIGNED[width]).reshape(a.shape)
 
 
-def bfind(a, width: int, is_signed: bool, shift_amount: bool):
+def bfind(a: Value, width: int, is_signed: bool, shift_amount: bool) -> Value:
     """Position of the highest bit that differs from the sign (0xffffffff if none)."""
     scalar = a.__class__ is int
     a = lift(a, width)
@@ -44,14 +45,14 @@ def bfind(a, width: int, is_signed: bool, shift_amount: bool):
     return int(position) if scalar else position
 
 
-def clz(a, width: int):
+def clz(a: Value, width: int) -> Value:
     if a.__class__ is int:
         return width - a.bit_length()
     position = bfind(a, width, False, False)
     return np.where(position == u32(0xFFFFFFFF), u32(width), u32(width - 1) - position)
 
 
-def bfe(a, start, length, width: int, is_signed: bool):
+def bfe(a: Value, start: Value, length: Value, width: int, is_signed: bool) -> Value:
     if a.__class__ is int and start.__class__ is int and length.__class__ is int:
         start, length = start & 0xFF, length & 0xFF
         if length == 0:
@@ -77,7 +78,7 @@ def bfe(a, start, length, width: int, is_signed: bool):
     return np.where(length == 0, i64(0), cut).astype(SIGNED[width]).view(UNSIGNED[width])
 
 
-def bfi(a, b, start, length, width: int):
+def bfi(a: Value, b: Value, start: Value, length: Value, width: int) -> Value:
     start, length = (np.asarray(full(x)).astype(np.int64) & 0xFF for x in (start, length))
     scalar = a.__class__ is int and b.__class__ is int and start.ndim == 0 and length.ndim == 0
     ones = np.where(length >= width, MASK[width], (1 << np.minimum(length, 62)) - 1).astype(u64)
@@ -90,7 +91,7 @@ def bfi(a, b, start, length, width: int):
     return int(out) if scalar else out
 
 
-def prmt(a, b, selector, mode: str):
+def prmt(a: Value, b: Value, selector: Value, mode: str) -> Value:
     """Byte permute of the eight bytes b:a."""
     scalar = a.__class__ is int and b.__class__ is int and selector.__class__ is int
     both = np.asarray(lift(a, 32)).astype(u64) | np.asarray(lift(b, 32)).astype(u64) << u64(32)
@@ -121,7 +122,7 @@ def prmt(a, b, selector, mode: str):
     return int(out) if scalar else out
 
 
-def funnel(a, b, c, left: bool, wrap: bool):
+def funnel(a: Value, b: Value, c: Value, left: bool, wrap: bool) -> Value:
     """shf: the 64-bit value b:a shifted, its high (left) or low (right) word."""
     scalar = all(x.__class__ is int for x in (a, b, c))
     x = np.asarray(lift(a, 32)).astype(u64) | np.asarray(lift(b, 32)).astype(u64) << u64(32)
@@ -131,8 +132,8 @@ def funnel(a, b, c, left: bool, wrap: bool):
     return int(out) if scalar else out
 
 
-def logic(op: str):
-    def apply(a, b):
+def logic(op: str) -> Callable:
+    def apply(a: Value, b: Value) -> Value:
         if a.__class__ is int and b.__class__ is int:
             return a & b if op == "and" else a | b if op == "or" else a ^ b
         a, b = full(a), full(b)
@@ -141,7 +142,7 @@ def logic(op: str):
     return apply
 
 
-def lop3(a, b, c, table: int):
+def lop3(a: Value, b: Value, c: Value, table: int) -> Value:
     scalar = all(x.__class__ is int for x in (a, b, c))
     a, b, c = (lift(x, 32) for x in (a, b, c))
     out = u32(0)
@@ -151,11 +152,11 @@ def lop3(a, b, c, table: int):
     return int(out) if scalar else out
 
 
-def invert(a, width: int):
+def invert(a: Value, width: int) -> Value:
     return ~a & MASK[width] if a.__class__ is int else ~full(a)
 
 
-def extended(a, n, is_signed: bool, wrap: bool):
+def extended(a: Value, n: Value, is_signed: bool, wrap: bool) -> Value:
     """szext: the low n bits of a, extended by sign or zero; n is taken modulo 32 (wrap) or clamped to 32."""
     scalar = a.__class__ is int and n.__class__ is int
     x, k = np.asarray(lift(a, 32)), np.asarray(lift(n, 32))
@@ -167,7 +168,7 @@ def extended(a, n, is_signed: bool, wrap: bool):
     return int(out) if scalar else out
 
 
-def bit_mask(start, length, clamp: bool):
+def bit_mask(start: Value, length: Value, clamp: bool) -> Value:
     """bmsk: `length` ones from bit `start` on."""
     scalar = start.__class__ is int and length.__class__ is int
     s, n = (np.asarray(lift(x, 32)).astype(i64) for x in (start, length))

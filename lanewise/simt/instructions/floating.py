@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from .. import arithmetic, values
 from ..codegen import Emitter, width_of
-from ..ptx import Instruction
-from ..values import f32, f64, ndarray, u32
+from ..ptx import Instruction, Operand
+from ..values import Value, f32, f64, ndarray, u32
 from .rounded_once import directed32, directed64, fma32, fma64
 
 ROUNDINGS = ("rn", "rz", "rm", "rp", "rna")
 
 
-def tidy_float(x, type):
+def tidy_float(x: Value, type: Any) -> Value:
     return x if x.__class__ is ndarray else type(x)
 
 
-def saturate(x):
+def saturate(x: Value) -> Value:
     """[0, 1], NaN becomes +0."""
     out = np.where(x > 0, np.minimum(x, 1), 0).astype(x.dtype)
     return out if x.__class__ is ndarray else x.__class__(out)
 
 
-def _zeros_in_order(pick, a, b, out):
+def _zeros_in_order(pick: Callable, a: Value, b: Value, out: Value) -> Value:
     """−0 counts as less than +0: where both are zero the sign decides."""
     zero = (a == 0) & (b == 0)
     if not np.any(zero):
@@ -32,23 +35,23 @@ def _zeros_in_order(pick, a, b, out):
     return np.where(zero, np.where(sign, out.dtype.type(-0.0), out.dtype.type(0.0)), out)
 
 
-def fmin(a, b):
+def fmin(a: Value, b: Value) -> Value:
     return _canonical(np.fmin(a, b), a, b, np.fmin)
 
 
-def fmax(a, b):
+def fmax(a: Value, b: Value) -> Value:
     return _canonical(np.fmax(a, b), a, b, np.fmax)
 
 
-def fmin_nan(a, b):
+def fmin_nan(a: Value, b: Value) -> Value:
     return _canonical(np.minimum(a, b), a, b, np.minimum)
 
 
-def fmax_nan(a, b):
+def fmax_nan(a: Value, b: Value) -> Value:
     return _canonical(np.maximum(a, b), a, b, np.maximum)
 
 
-def _canonical(out, a, b, pick):
+def _canonical(out: Value, a: Value, b: Value, pick: Callable) -> Value:
     """Canonical NaN, zeros in order; a result without zeros and NaN (nearly all) costs one pass more."""
     if out.__class__ is not ndarray:
         if out != out:
@@ -62,7 +65,7 @@ def _canonical(out, a, b, pick):
 CANONICAL = {f32: u32(0x7FFFFFFF).view(f32), f64: np.uint64(0x7FF8000000000000).view(f64)}
 
 
-def compare_float(op: str):
+def compare_float(op: str) -> Callable:
     """Comparison with NaN as PTX has it: `lt` … are false with a NaN, `ltu` … true."""
     ordered = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal}
     if op in ordered:
@@ -83,24 +86,24 @@ def compare_float(op: str):
     return lambda a, b: values.tidy((a != a) | (b != b))
 
 
-def approx(f, type=f32):
+def approx(f: Callable, type: Any=f32) -> Callable:
     """A function evaluated in float64 and rounded once: closer than the hardware's approximation."""
     return lambda x: f(np.asarray(x, f64)).astype(type) if x.__class__ is ndarray else type(f(f64(x)))
 
 
-def _ex2(x):
+def _ex2(x: Value) -> Value:
     return np.exp2(x)
 
 
-def copysign(sign, x):
+def copysign(sign: Value, x: Value) -> Value:
     return tidy_float(np.copysign(x, sign), x.dtype.type)
 
 
-def negative(x):
+def negative(x: Value) -> Value:
     return np.negative(x)
 
 
-def flush(x):
+def flush(x: Value) -> Value:
     """Subnormal float32 → zero of the same sign."""
     small = np.abs(x) < TINY
     return np.where(small, np.copysign(f32(0), x), x).astype(f32) if x.__class__ is ndarray else np.copysign(f32(0), x) if small else x
@@ -119,7 +122,7 @@ NAMES = {
 }  # fmt: skip
 
 
-def _test(how: str, x):
+def _test(how: str, x: Value) -> Value:
     tiny = np.finfo(x.dtype).tiny
     return {
         "finite": np.isfinite(x), "infinite": np.isinf(x), "number": x == x, "notanumber": x != x,
@@ -143,7 +146,7 @@ def finish(e: Emitter, i: Instruction, made: str, kept: bool = False, type: str 
     e.define(i.operands[0], type or i.modifiers[-1], made)
 
 
-def read(e: Emitter, i: Instruction, operand, type: str) -> str:
+def read(e: Emitter, i: Instruction, operand: Operand, type: str) -> str:
     """An operand, flushed where the processor doesn't do it."""
     x = e.use(operand, type)
     return f"FZ({x})" if "ftz" in i.modifiers and type == "f32" and e.code.program.flush == "explicit" else x
@@ -232,7 +235,7 @@ def emit_testp(e: Emitter, i: Instruction) -> None:
     e.define(i.operands[0], "pred", f"TESTP({i.modifiers[0]!r},{e.use(i.operands[1], i.modifiers[-1])})")
 
 
-def comparison_text(e: Emitter, op: str, type: str, a, b) -> str:
+def comparison_text(e: Emitter, op: str, type: str, a: Operand, b: Operand) -> str:
     """An expression for `a op b`, a predicate."""
     assert e.instruction is not None
     x, y = read(e, e.instruction, a, type), read(e, e.instruction, b, type)

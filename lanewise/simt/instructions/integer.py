@@ -2,47 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from .. import arithmetic
 from ..arithmetic import as_signed
 from ..codegen import Emitter, width_of
 from ..ptx import Instruction
-from ..values import MASK, SIGNED, UNSIGNED, full, i64, signed, u32, u64
+from ..values import MASK, SIGNED, UNSIGNED, Value, full, i64, signed, u32, u64
 
 ADD = {16: "ADD16", 32: "ADD32", 64: "ADD64"}
 SUB = {16: "SUB16", 32: "SUB32", 64: "SUB64"}
 MUL = {16: "MUL16", 32: "MUL32", 64: "MUL64"}
 
 
-def lift(x, width: int):
+def lift(x: Value, width: int) -> Value:
     """An array or a NumPy scalar of the register's dtype."""
     return UNSIGNED[width](x) if x.__class__ is int else full(x)
 
 
-def _two_d(x):
+def _two_d(x: Value) -> Value:
     return x if x.ndim == 2 else int(x)
 
 
-def min_int(a, b, width: int, is_signed: bool):
-    if a.__class__ is int and b.__class__ is int:
-        return min(a, b, key=lambda x: signed(x, width)) if is_signed else min(a, b)
-    a, b = lift(a, width), lift(b, width)
-    if is_signed:
-        return np.minimum(a.view(SIGNED[width]), b.view(SIGNED[width])).view(UNSIGNED[width])
-    return np.minimum(a, b)
+def _extreme(of_ints: Callable, of_arrays: Callable) -> Callable:
+    def extreme(a: Value, b: Value, width: int, is_signed: bool) -> Value:
+        if a.__class__ is int and b.__class__ is int:
+            return of_ints(a, b, key=lambda x: signed(x, width)) if is_signed else of_ints(a, b)
+        a, b = lift(a, width), lift(b, width)
+        if is_signed:
+            return of_arrays(a.view(SIGNED[width]), b.view(SIGNED[width])).view(UNSIGNED[width])
+        return of_arrays(a, b)
+
+    return extreme
 
 
-def max_int(a, b, width: int, is_signed: bool):
-    if a.__class__ is int and b.__class__ is int:
-        return max(a, b, key=lambda x: signed(x, width)) if is_signed else max(a, b)
-    a, b = lift(a, width), lift(b, width)
-    if is_signed:
-        return np.maximum(a.view(SIGNED[width]), b.view(SIGNED[width])).view(UNSIGNED[width])
-    return np.maximum(a, b)
+min_int, max_int = _extreme(min, np.minimum), _extreme(max, np.maximum)
 
 
-def mul_hi(a, b, width: int, is_signed: bool):
+def mul_hi(a: Value, b: Value, width: int, is_signed: bool) -> Value:
     if a.__class__ is int and b.__class__ is int:
         return (signed(a, width) * signed(b, width) >> width) & MASK[width] if is_signed else a * b >> width
     if width == 32:
@@ -65,14 +65,14 @@ def mul_hi(a, b, width: int, is_signed: bool):
     return high
 
 
-def wide16(a, b, is_signed: bool):
+def wide16(a: Value, b: Value, is_signed: bool) -> Value:
     scalar = a.__class__ is int and b.__class__ is int
     x, y = (np.asarray(as_signed(p, 16) if is_signed else full(p)).astype(i64) for p in (a, b))
     out = (x * y).astype(u32)
     return int(out) if scalar else out
 
 
-def divide(a, b, width: int, is_signed: bool):
+def divide(a: Value, b: Value, width: int, is_signed: bool) -> Value:
     """Truncating division; a divisor of 0 gives all ones (what the hardware's routine gives)."""
     if a.__class__ is int and b.__class__ is int:
         if b == 0:
@@ -93,7 +93,7 @@ def divide(a, b, width: int, is_signed: bool):
     return np.where(y == 0, dtype(MASK[width]), q)
 
 
-def remainder(a, b, width: int, is_signed: bool):
+def remainder(a: Value, b: Value, width: int, is_signed: bool) -> Value:
     if a.__class__ is int and b.__class__ is int:
         if b == 0:
             return a
@@ -107,12 +107,12 @@ def remainder(a, b, width: int, is_signed: bool):
     return np.where(y == 0, x, x - q * y)
 
 
-def sad(a, b, c, width: int, is_signed: bool):
+def sad(a: Value, b: Value, c: Value, width: int, is_signed: bool) -> Value:
     big, small = max_int(a, b, width, is_signed), min_int(a, b, width, is_signed)
     return NAMES[ADD[width]](c, NAMES[SUB[width]](big, small))
 
 
-def dot4(a, b, c, a_signed: bool, b_signed: bool):
+def dot4(a: Value, b: Value, c: Value, a_signed: bool, b_signed: bool) -> Value:
     """dp4a: the sum of four byte products and c."""
     scalar = all(x.__class__ is int for x in (a, b, c))
     x, y, total = (np.asarray(lift(p, 32)) for p in (a, b, c))
@@ -126,7 +126,7 @@ def dot4(a, b, c, a_signed: bool, b_signed: bool):
     return int(out) if scalar else out
 
 
-def dot2(a, b, c, a_signed: bool, b_signed: bool, high: bool):
+def dot2(a: Value, b: Value, c: Value, a_signed: bool, b_signed: bool, high: bool) -> Value:
     """dp2a: the two 16-bit halves of a times two bytes of b (the upper ones if `high`), plus c."""
     scalar = all(x.__class__ is int for x in (a, b, c))
     x, y, total = (np.asarray(lift(p, 32)) for p in (a, b, c))
@@ -141,14 +141,14 @@ def dot2(a, b, c, a_signed: bool, b_signed: bool, high: bool):
     return int(out) if scalar else out
 
 
-def absolute(a, width: int):
+def absolute(a: Value, width: int) -> Value:
     if a.__class__ is int:
         return abs(signed(a, width)) & MASK[width]
     a = full(a)
     return np.where(a.view(SIGNED[width]) < 0, UNSIGNED[width](0) - a, a)
 
 
-def with_carry(a, b, carry, width: int, minus: bool):
+def with_carry(a: Value, b: Value, carry: Value, width: int, minus: bool) -> Value:
     """(a ± b ± carry, carry out)."""
     if all(x.__class__ in (int, bool) for x in (a, b, carry)):
         total = a - b - carry if minus else a + b + carry
@@ -164,14 +164,14 @@ def with_carry(a, b, carry, width: int, minus: bool):
     return total, (first < a) | (total < first)
 
 
-def saturating(a, b, minus: bool):
+def saturating(a: Value, b: Value, minus: bool) -> Value:
     scalar = a.__class__ is int and b.__class__ is int
     x, y = (np.asarray(lift(p, 32)).view(np.int32).astype(i64) for p in (a, b))
     out = np.clip(x - y if minus else x + y, -(1 << 31), (1 << 31) - 1).astype(np.int32).view(u32)
     return int(out) if scalar else out
 
 
-NAMES = {
+NAMES: dict[str, Any] = {
     "ADD16": arithmetic.add16, "ADD32": arithmetic.add32, "ADD64": arithmetic.add64, "SUB16": arithmetic.sub16, "SUB32": arithmetic.sub32,
     "SUB64": arithmetic.sub64, "MUL16": arithmetic.mul16, "MUL32": arithmetic.mul32, "MUL64": arithmetic.mul64,
     "MULW_S": arithmetic.mul_wide_s32, "MULW_U": arithmetic.mul_wide_u32, "WIDE16": wide16, "MULHI": mul_hi, "MINI": min_int, "MAXI": max_int, "DIVI": divide,
@@ -251,7 +251,7 @@ def emit_madc(e: Emitter, i: Instruction) -> None:
         e.line(f"r{slot}={t}[1]")
 
 
-def two(name: str, extra: bool = True):
+def two(name: str, extra: bool = True) -> Callable:
     def emit(e: Emitter, i: Instruction) -> None:
         type = i.modifiers[-1]
         d, a, b = i.operands
@@ -261,7 +261,7 @@ def two(name: str, extra: bool = True):
     return emit
 
 
-def one(name: str, result: str | None = None):
+def one(name: str, result: str | None = None) -> Callable:
     def emit(e: Emitter, i: Instruction) -> None:
         type = i.modifiers[-1]
         d, a = i.operands

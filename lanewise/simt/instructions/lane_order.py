@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..shapes import scalar
-from ..values import UNSIGNED, f32, f64, full, ndarray, u16, u32
+from ..values import UNSIGNED, Value, f32, f64, full, ndarray, u16, u32
 from .read_modify_write import update
 
 if TYPE_CHECKING:
+    from ..group import Group
     from .atomic import Operation
 
 
-def in_order(g, x):
+def in_order(g: Group, x: Value) -> Value:
     """A value as one number a lane, in the order in which the lanes take effect; scalars stay."""
     x = full(x)
     if x.__class__ is not ndarray:
@@ -24,14 +25,15 @@ def in_order(g, x):
     return np.broadcast_to(x, g.shape)[_order(g), 0]
 
 
-def _order(g) -> ndarray:
+def _order(g: Group) -> ndarray:
+    """Of an irregular group."""
     order = g._cache.get("block by block")
     if order is None:
-        order = g._cache["block by block"] = np.lexsort((g.rows, g.cols))
+        order = g._cache["block by block"] = np.lexsort((g.rows, np.asarray(g.cols)))
     return order
 
 
-def _back(g, seen: ndarray):
+def _back(g: Group, seen: ndarray) -> Value:
     """The opposite: a register's value."""
     if g.cols is None:
         return result_of(np.ascontiguousarray(seen.reshape(g.batch.B, g.n).T))
@@ -40,12 +42,12 @@ def _back(g, seen: ndarray):
     return result_of(out)
 
 
-def result_of(x: ndarray):
+def result_of(x: ndarray) -> Value:
     """A register's value: a scalar where one lane is all."""
     return scalar(x) if x.shape == (1, 1) else x
 
 
-def apply(g, cells: ndarray, index, operands: tuple, j: int, o: Operation):
+def apply(g: Group, cells: ndarray, index: Value, operands: tuple, j: int, o: Operation) -> Value:
     """Element j of every lane. `index`: a number, or one a lane in order; in 16-bit cells for packed halves."""
     count = g.nlanes
     values = [in_order(g, operand[j]) for operand in operands]
@@ -56,7 +58,7 @@ def apply(g, cells: ndarray, index, operands: tuple, j: int, o: Operation):
     return result
 
 
-def _applied(g, cells: ndarray, index, values: list, count: int, o: Operation):
+def _applied(g: Group, cells: ndarray, index: Value, values: list, count: int, o: Operation) -> Value:
     if not o.packed:
         seen = update(cells, index, o.name, tuple(as_cell(x, o.dtype, o.size) for x in values), count, o.wanted)
         if seen is None:
@@ -66,7 +68,7 @@ def _applied(g, cells: ndarray, index, values: list, count: int, o: Operation):
     return None if low is None or high is None else _back(g, low.astype(u32) | high.astype(u32) << u32(16))
 
 
-def as_cell(x, dtype, size: int):
+def as_cell(x: Value, dtype: Any, size: int) -> Value:
     """A register's value as a scalar or an array of the cells' dtype."""
     if dtype in (f32, f64):
         return x if x.__class__ is ndarray else dtype(x)
@@ -75,5 +77,5 @@ def as_cell(x, dtype, size: int):
     return x.view(dtype)
 
 
-def _half(x, k: int):
+def _half(x: Value, k: int) -> Value:
     return u16(x >> 16 * k & 0xFFFF) if x.__class__ is int else (x >> u32(16 * k)).astype(u16)

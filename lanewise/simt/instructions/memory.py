@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .. import access, global_access, local_access, shared_access
@@ -10,14 +12,14 @@ from ..group import Group
 from ..memory import LOCAL_WINDOW, RANGE, SHARED_WINDOW
 from ..ptx import Address, Instruction, Reg, Symbol
 from ..shapes import take_rows
-from ..values import Split, f32, f64, full, ndarray, tidy, u8, u16, u32, u64
+from ..values import Split, Value, f32, f64, full, ndarray, tidy, u8, u16, u32, u64
 
 DTYPE = {"f32": f32, "f64": f64}
 SPACES = {"global", "shared", "shared::cta", "shared::cluster", "local", "const", "param", "param::entry", "param::func"}
 STRONG = {"volatile", "relaxed", "acquire", "release", "mmio"}
 
 
-def dtype_for(type: str):
+def dtype_for(type: str) -> Any:
     return DTYPE.get(type) or {8: u8, 16: u16, 32: u32, 64: u64}[width_of(type)]
 
 
@@ -40,7 +42,7 @@ def address_text(e: Emitter, a: Address) -> str:
 v64 = (1 << 64) - 1
 
 
-def sub(g, p):
+def sub(g: Group, p: Value) -> tuple[Group | None, ndarray | None]:
     """(group of the lanes where p holds, their indices): (g, None) if all, (None, None) if none."""
     if p.__class__ is bool:
         return (g, None) if p else (None, None)
@@ -58,7 +60,7 @@ def sub(g, p):
     return child, index
 
 
-def pick(g, child, x, index):
+def pick(g: Group, child: Any, x: Value, index: ndarray | None) -> Value:
     """A register's value for the lanes of `child`, made by `sub`."""
     if index is None or x.__class__ not in (ndarray, Split):
         return x
@@ -68,7 +70,7 @@ def pick(g, child, x, index):
     return np.broadcast_to(x, g.shape).reshape(-1, 1)[index]
 
 
-def put_back(g, child, x, index, old):
+def put_back(g: Group, child: Group | None, x: Value, index: ndarray | None, old: Value) -> Value:
     """`old` with the lanes of `child` replaced by x."""
     if index is None:
         return x
@@ -101,7 +103,7 @@ _LOAD = {"global": "LDG", "const": "LDG", "shared": "LDS", "local": "LDL", "gene
 _STORE = {"global": "STG", "shared": "STS", "local": "STL", "generic": "ST"}
 
 
-def _widened(name: str, type: str, register) -> str:
+def _widened(name: str, type: str, register: Any) -> str:
     """A loaded integer of `type` in the (possibly wider) register."""
     held, width = width_of(register.type), width_of(type)
     if held > width and type not in DTYPE:
@@ -137,7 +139,7 @@ def emit_ld(e: Emitter, i: Instruction) -> None:
         define_where(e, target, type, item, gp, ix)
 
 
-def define_where(e: Emitter, target, type: str, item: str, gp: str, ix: str) -> None:
+def define_where(e: Emitter, target: Any, type: str, item: str, gp: str, ix: str) -> None:
     """Assign what the lanes `gp` of a masked instruction got; the others keep what they had."""
     made = _widened(item, type, target)
     if ix == "None":
@@ -178,7 +180,7 @@ def emit_st(e: Emitter, i: Instruction) -> None:
     e.line(call if ix == "None" else f"if {gp} is not None: {call}")
 
 
-def _cut(text: str, type: str, operand) -> str:
+def _cut(text: str, type: str, operand: Any) -> str:
     """A register may be wider than what is stored."""
     width = width_of(type)
     held = width_of(operand.type) if hasattr(operand, "type") else width
@@ -210,7 +212,7 @@ def _load_param(e: Emitter, i: Instruction, type: str, targets: tuple, address: 
             e.define(target, held_as, _widened(t, type, target))
 
 
-def load_param(g, name: str, offset: int, dtype):
+def load_param(g: Group, name: str, offset: int, dtype: Any) -> Value:
     """A field of a kernel parameter: the same in every lane."""
     return g.batch.machine.parameter(name, offset, dtype)
 
@@ -226,7 +228,7 @@ def emit_isspacep(e: Emitter, i: Instruction) -> None:
     e.define(i.operands[0], "pred", f"ISSPACE({i.modifiers[0].split('::')[0]!r},{e.use(i.operands[1], 'u64')})")
 
 
-def is_space(space: str, address):
+def is_space(space: str, address: Value) -> Value:
     """isspacep: whether a generic address lies in the space."""
     window = full(address) >> (RANGE if address.__class__ is int else u64(RANGE))
     where = {"shared": SHARED_WINDOW >> RANGE, "local": LOCAL_WINDOW >> RANGE}

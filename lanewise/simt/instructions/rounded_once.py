@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..values import f32, f64, i64, ndarray
+from ..values import Value, f32, f64, i64, ndarray
 from .exact import beyond
 from .formats import to_odd
 
 _TIE = -(1 << 63)
 
 
-def fma32(a, b, c):
+def fma32(a: Value, b: Value, c: Value) -> Value:
     """a·b + c rounded once. The product of two float32 is exact in float64; a sum that lands half way between two float32 there is looked at again."""
     if a.__class__ is not ndarray and b.__class__ is not ndarray and c.__class__ is not ndarray:
         return fma32(np.full((1, 1), a), b, c)[0, 0]
@@ -30,13 +30,13 @@ def fma32(a, b, c):
     return out
 
 
-def two_sum(a, b):
+def two_sum(a: Value, b: Value) -> tuple[Value, Value]:
     s = a + b
     t = s - a
     return s, (a - (s - t)) + (b - t)
 
 
-def _two_product(a, b):
+def _two_product(a: Value, b: Value) -> tuple[Value, Value]:
     split = f64(134217729.0)
     x, y = a * split, b * split
     ah, bh = x - (x - a), y - (y - b)
@@ -46,7 +46,7 @@ def _two_product(a, b):
     return p, np.where(np.isfinite(e), e, 0.0)
 
 
-def _fma_parts(a, b, c):
+def _fma_parts(a: Value, b: Value, c: Value) -> tuple[Value, Value]:
     """a·b + c in float64 as a number and what is left, rounded to odd: their sum, rounded once, is the fma (Boldo and Melquiond, 2008)."""
     p, e = _two_product(np.asarray(a, f64), np.asarray(b, f64))
     t, rest = two_sum(np.asarray(c, f64), e)
@@ -58,7 +58,7 @@ def _fma_parts(a, b, c):
     return np.where(plain, near, s), np.where(plain, 0.0, left)
 
 
-def fma64(a, b, c):
+def fma64(a: Value, b: Value, c: Value) -> Value:
     """a·b + c in float64, rounded once."""
     scalar = not any(x.__class__ is ndarray for x in (a, b, c))
     s, left = _fma_parts(a, b, c)
@@ -66,7 +66,7 @@ def fma64(a, b, c):
     return f64(out) if scalar else out
 
 
-def directed(s, err, how: str):
+def directed(s: Value, err: Value, how: str) -> Value:
     """float64 s + err → float32 in one rounding towards zero, down or up."""
     y = np.asarray(s).astype(f32)
     low, high = f32(-np.inf), f32(np.inf)
@@ -82,7 +82,7 @@ def directed(s, err, how: str):
     return np.where(up, np.nextafter(y, high), y)
 
 
-def directed32(op: str, how: str, a, b, c=None):
+def directed32(op: str, how: str, a: Value, b: Value, c: Value=None) -> Value:
     """add, mul, fma, div, sqrt or rcp of float32 with rounding rz, rm or rp."""
     scalar = not any(x.__class__ is ndarray for x in (a, b, c))
     x, y = np.asarray(a, f64), np.asarray(b, f64)
@@ -107,12 +107,12 @@ def directed32(op: str, how: str, a, b, c=None):
     return out[()] if scalar else out
 
 
-def _minus_zero(s, err, a, b):
+def _minus_zero(s: Value, err: Value, a: Value, b: Value) -> ndarray:
     """Rounded down, an exact sum of zero is −0 unless both parts are +0."""
     return (s == 0) & (err == 0) & (np.signbit(a) | np.signbit(b) | (np.asarray(a) != 0))
 
 
-def directed64(op: str, how: str, a, b, c=None):
+def directed64(op: str, how: str, a: Value, b: Value, c: Value=None) -> Value:
     """The same in float64, from the error of the nearest result."""
     scalar = not any(x.__class__ is ndarray for x in (a, b, c))
     if op == "add":
