@@ -81,6 +81,15 @@ def test_the_reader_may_fence_behind_the_barrier():
     assert "thread (1,0,0) of block (0,0,0) writes" in only(report, "async-copy").message
 
 
+def test_a_writer_that_runs_ahead_has_fenced_all_the_same():
+    """Behind the barrier the other warps write and fence the next buffer before thread 0 issues its copy."""
+    for schedule in range(4):
+        report, right = stores(
+            ("    if (t == 0) {\n      ptx::bulk_store", "    if (t == 0) {\n      __nanosleep(100);\n      ptx::bulk_store"), schedule=schedule
+        )
+        assert report.ok and right, str(report)
+
+
 def test_a_fence_without_a_barrier():
     source = (("    ptx::fence_proxy_async();\n    __syncthreads();\n", "    ptx::fence_proxy_async();\n"),)
     assert "nothing orders the two" in stores(*source)[0].errors[0].message

@@ -174,6 +174,17 @@ def test_no_proxy_fence() -> None:
     assert found and {f.kind for f in found} == {"async-copy"} and "fence.proxy.async" in found[0].message
 
 
+@pytest.mark.parametrize("schedule", range(4))
+def test_a_proxy_fence_stands_on_the_way_of_every_warp(schedule: int) -> None:
+    """One thread's fence is enough if the others meet it afterwards; one behind the barrier, in one warp alone, isn't."""
+    met = "__syncthreads();"
+    for fences in (f"{met} proxy();", f"{met} if (threadIdx.x == 5) proxy(); {met}", f"{met} if (threadIdx.x % 32 == 0) proxy();"):
+        assert launch(GOOD.replace(READY, fences), schedule=schedule).ok, fences
+    for fences in (f"{met} if (threadIdx.x == 0) proxy();", f"if (threadIdx.x < 64) proxy(); {met}", f"{met} if (threadIdx.x > 40) proxy();"):
+        found = launch(GOOD.replace(READY, fences), schedule=schedule).errors
+        assert found and found[0].kind == "async-copy" and "missing fence.proxy.async" in found[0].message, fences
+
+
 def test_the_tile_overwritten_before_the_wait() -> None:
     found = [f for f in launch(GOOD.replace("wait<0>();", "B[threadIdx.x] = 0; wait<0>();")).findings if f.severity == "error"]
     assert found and found[0].array == "B" and found[0].line == FIRST + 4

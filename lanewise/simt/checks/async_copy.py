@@ -52,7 +52,7 @@ class Watched:
         self.tickets = 0
         self.reading: ndarray | None = None  # how many of them, of any block, read each word
         self.generic = np.zeros(len(check.used), i64) if batch.machine.program.asynchronous else None  # last writer of each word: thread + 1, time, site
-        self.fences: dict[int, proxy.Fence] = {}  # the last proxy fence of each thread
+        self.fences: dict[int, tuple[proxy.Fence, ...]] = {}  # the last proxy fences of each thread
 
     def barrier_at(self, offset: int, live: bool) -> None:
         """The 8 bytes at an offset become an mbarrier, or cease to be one."""
