@@ -11,6 +11,7 @@ WRONG = [
     Wrong("all keys of the first 16", [(K, K.replace("16 * j + ", ""))], kind="wrong-values"),
     Wrong("transposed on the way", [("ptx::ldmatrix_x4(b, ptx::shared_address(key", "ptx::ldmatrix_x4_trans(b, ptx::shared_address(key")], kind="wrong-values"),
     Wrong("a lane names its own pair, not its row", [(Q, "const __half* q = Qs + lane / 4 * pitch + k + lane % 4 * 2;")], kind="misaligned"),
+    Wrong("chunks for columns", [(Q, Q.replace("lane / 16 * 8", "lane / 16"))], kind="misaligned", says="2 bytes behind the start of Qs"),
     Wrong("a row past the tile", [(K, K.replace("lane % 8", "lane"))], kind="out-of-bounds"),
     Wrong("no barrier after the tiles are filled", [("    __syncwarp();  // Qs and Ks are filled\n", "")], kind="race"),
 ]

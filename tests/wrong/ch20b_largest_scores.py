@@ -7,6 +7,7 @@ WRONG = [
     Wrong("plain", [(PLACE, "return row * 128 + chunk * 16;")], kind="over-budget", says="shared_load_wavefronts"),
     Wrong("only two kinds of rows", [(PLACE, "return row * 128 + (chunk ^ row & 1) * 16;")], kind="over-budget", says="shared_load_wavefronts"),
     Wrong("rotated once in 8 rows", [(PLACE, "return row * 128 + (chunk + row / 8) % 8 * 16;")], kind="over-budget", says="shared_load_wavefronts"),
+    Wrong("all bits of the row", [(PLACE, "return row * 128 + (chunk ^ row) * 16;")], kind="out-of-bounds", says="tile"),
     Wrong("padded", [(PLACE, "return row * 144 + chunk * 16;")], kind="out-of-bounds", says="tile"),
     Wrong(
         "padded, with the room for it",

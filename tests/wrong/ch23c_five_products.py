@@ -20,6 +20,7 @@ WRONG = [
         says="dQ",
     ),
     Wrong("all warps the same queries", [("turned.at(warp)", "turned.at(0)")], kind="wrong-values", says="dQ"),
+    Wrong("keys and queries of the tile swapped", [("turned.at(warp) + 16 * k * Br * 2", "turned.at(k) + 16 * warp * Br * 2")], kind="wrong-values", says="dQ"),
     Wrong("P for dS", [("ds16[0][j / 2][j % 2 * 2 + h];", "p16[0][j / 2][j % 2 * 2 + h];")], kind="wrong-values", says="dQ"),
     Wrong("the two rows swapped", [("ds16[0][j / 2][j % 2 * 2 + h];", "ds16[0][j / 2][j % 2 * 2 + 1 - h];")], kind="wrong-values", says="dQ"),
     Wrong("each block for itself", [("atomicAdd(dQ + at, scale * x);", "dQ[at] += scale * x;")], kind="race", says="dQ"),
