@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lanewise import simt
+from lanewise.grading.children import how_it_ended
 from lanewise.grading.confine import bubblewrap
 from lanewise.simt import nvrtc
 from lanewise.simt.nvrtc import Compiled
@@ -83,7 +84,7 @@ def _apart(work: Callable[[], dict[str, Any]], cpu_seconds: int) -> dict[str, An
     if len(answer) > MOST_PTX:
         raise CompilerStopped(f"its result has more than {MOST_PTX >> 20} MB")
     if status != 0:
-        raise CompilerStopped(f"after {cpu_seconds} seconds of processor time" if status == -_number("SIGXCPU") else _how(status))
+        raise CompilerStopped(f"after {cpu_seconds} seconds of processor time" if status == -_number("SIGXCPU") else how_it_ended(status))
     said: dict[str, Any] = json.loads(answer)
     return said
 
@@ -181,10 +182,6 @@ def _namespaces_work() -> bool:
     if child == 0:
         os._exit(0 if _leave_the_network() else 1)
     return os.waitpid(child, 0)[1] == 0
-
-
-def _how(status: int) -> str:
-    return f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
 
 
 def _number(name: str) -> int:

@@ -8,7 +8,6 @@ import json
 import logging
 import os
 import queue
-import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lanewise.grading.children import end
 from lanewise.grading.ledger import LONGEST_RESULT
 from lanewise.grading.verdict import clean_text
 from lanewise.names import CourseError
@@ -114,12 +114,7 @@ def _run(command: Sequence[str], folder: Path, seconds: float) -> str:
         except subprocess.TimeoutExpired:
             return f"The grader was stopped after {seconds:g} seconds: call grade-class again."
         finally:
-            if child.poll() is None:
-                if hasattr(os, "killpg"):
-                    os.killpg(child.pid, signal.SIGKILL)
-                else:
-                    child.kill()
-                child.wait()
+            end(child)
         if status == 0:
             return ""
         said.seek(max(0, said.seek(0, os.SEEK_END) - 2000))

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import queue
-import signal
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from lanewise import __version__
 from lanewise.grading.assignment import Terms
+from lanewise.grading.children import end, how_it_ended
 from lanewise.grading.confine import confined
 from lanewise.grading.source import NotGradable, decode, headers_in
 from lanewise.grading.verdict import CaseResult, Verdict, clean
@@ -145,9 +145,9 @@ def _ask(request: dict[str, Any], secret: int | None, wall_seconds: float, gpu: 
         try:
             ended = _converse(child, request, secret, heard, lines, wall_seconds)
             if not ended and child.wait() != 0:
-                ended = _how_it_ended(child.returncode)
+                ended = how_it_ended(child.returncode)
         finally:
-            _kill(child)
+            end(child)
             reader.join()
             child.stdout.close()
             with contextlib.suppress(BrokenPipeError):
@@ -214,22 +214,6 @@ def _hear(line: bytes, heard: _Heard) -> None:
     message = json.loads(line)
     for name, value in message.items():
         setattr(heard, name, value)
-
-
-def _how_it_ended(status: int) -> str:
-    if status >= 0:
-        return f"exit status {status}"
-    return f"signal {signal.Signals(-status).name}"
-
-
-def _kill(child: subprocess.Popen[bytes]) -> None:
-    """End the child and whatever it started; the group is its own."""
-    if child.poll() is None:
-        if hasattr(os, "killpg"):
-            os.killpg(child.pid, signal.SIGKILL)
-        else:
-            child.kill()
-        child.wait()
 
 
 def _from_dict(whole: dict[str, Any]) -> Verdict:
