@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, TensorMap, ceil_div, hard_rows, lengths
+from lanewise.exercise import AtLeast, Budget, Case, Exercise, Launch, TensorMap, ceil_div, hard_rows, lengths
 
 
 def data(M, N, K, shape=lambda x: x):
@@ -36,7 +36,13 @@ exercise = Exercise(
         Case("seven steps, ragged", data(70, 40, 7 * 64 - 24), launch),
         Case("four blocks", data(130, 66, 256), launch, visible=False),
     ),
-    budget=Budget("seven steps, ragged", "two warpgroups, each four instructions a step; the block meets once", wgmma_instructions=2 * 4 * 7, barriers=1),
+    budget=Budget(
+        "seven steps, ragged",
+        "two warpgroups, each four instructions a step; the block meets once; from the second step on all that isn't wgmma runs under a product",
+        wgmma_instructions=2 * 4 * 7,
+        barriers=1,
+        wgmma_overlapped=AtLeast(8 * 7 * 25),  # 8 warps, 7 steps: about 50 instructions each, 10 where every product is waited for
+    ),
     variation=lambda rng: [
         Case(f"{m} x {n} x {8 * k}", data(m, n, 8 * k, hard_rows(rng)), launch, atol=tolerance(300, 8 * k))
         for m, n, k in [*lengths(rng, 64, 64, 8), (65, 9, 24 + int(rng.integers(2, 20)))]

@@ -10,6 +10,12 @@ REFILL = "            if (round > 0)\n                ptx::mbarrier_wait_parity(
 WRONG = [
     Wrong("frees the stage that is being read", [(ARRIVE, NOW)], kind="race"),
     Wrong("waits for the newest group, in vain", [(WAIT, WAIT.replace("<1>", "<0>")), (ARRIVE, "")], kind="deadlock"),
+    Wrong(
+        "waits for the newest product",
+        [(WAIT, WAIT.replace("<1>", "<0>")), (ARRIVE, NOW)],
+        kind="over-budget",
+        says="wgmma_overlapped is",
+    ),
     Wrong("never frees", [(ARRIVE, "")], kind="deadlock"),
     Wrong("all 256 threads are awaited, two arrive", [(COUNT, COUNT.replace("2", "256"))], kind="deadlock"),
     Wrong("all threads of the block are awaited", [(COUNT, COUNT.replace("2", "384"))], kind="deadlock"),

@@ -11,8 +11,8 @@ WRONG = [
     Wrong("all 384 at one barrier", [(BEGIN, ""), (WAIT, "        ptx::named_barrier_sync(1, 384);\n"), (PASS, "")], kind="race"),
     Wrong("backwards", [(PASS, PASS.replace("w + 1", "w + 2"))], kind="wrong-values", says="order[1]"),
     Wrong("warpgroup 1 begins", [(BEGIN, BEGIN.replace("arrive(1,", "arrive(2,").replace("groups - 1", "0"))], kind="wrong-values", says="order[0]"),
-    Wrong("counts only those who wait", [(WAIT, WAIT.replace("256", "128"))], kind="race"),
+    Wrong("counts only those who wait", [(WAIT, WAIT.replace("256", "128"))], kind="barrier-divergence", says="give the same count"),
     Wrong("passed on before it is taken", [(PASS, ""), (WAIT, WAIT + PASS)], kind="race"),
-    Wrong("everyone lets warpgroup 0 begin", [(BEGIN, "    ptx::named_barrier_arrive(1, 256);\n")], kind="deadlock"),
+    Wrong("two let warpgroup 0 begin", [(BEGIN, BEGIN.replace("w == groups - 1", "w > 0"))], kind="deadlock", says="completed it before anybody waited there"),
     Wrong("no barrier before the sum", [("    ptx::named_barrier_sync(4 + w, 128);  // my four parts are there\n", "")], kind="race"),
 ]

@@ -10,6 +10,13 @@ RESCALE = "        scale_rows(o, shrink);\n"
 WRONG = [
     Wrong("no wait before the softmax", [(S_HERE, "")], kind="async-copy"),
     Wrong("no wait before O is rescaled", [(O_HERE, "")], kind="async-copy"),
+    Wrong("both are waited for before the softmax", [(S_HERE, S_HERE.replace("<1>", "<0>"))], kind="over-budget", says="wgmma_overlapped is"),
+    Wrong(
+        "the softmax behind both waits",
+        [("        softmax(n);\n", ""), (O_HERE, O_HERE + "        softmax(n);\n")],
+        kind="over-budget",
+        says="wgmma_overlapped is",
+    ),
     Wrong("both in one group", [(SCORES, "        begin_scores(n);\n")], kind="async-copy"),
     Wrong("values first", [(SCORES + VALUES, VALUES + SCORES)], kind="async-copy"),
     Wrong("waits the other way round", [(S_HERE, O_HERE), (O_HERE, S_HERE)], kind="async-copy"),
