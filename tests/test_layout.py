@@ -111,3 +111,12 @@ def test_the_package_page_loads_lazily() -> None:
 def test_modules_are_named_after_their_subject() -> None:
     vague = re.compile(r"(utils?|helpers?|common|misc|tools|stuff)$")
     assert [path.name for path in PACKAGE.rglob("*") if vague.search(path.stem)] == []
+
+
+def test_the_simulators_map_names_each_of_its_modules() -> None:
+    """The page's table: names, two or more spaces, what they are for; further names behind a semicolon."""
+    page = ast.get_docstring(ast.parse((PACKAGE / "simt" / "__init__.py").read_text(encoding="utf-8"))) or ""
+    rows = [re.split(" {2,}", line.strip(), maxsplit=1) for line in page.splitlines() if re.search(r"\S {2,}", line)]
+    named = [name for first, rest in rows for name in re.findall(r"\w+", f"{first} {rest.partition(';')[2]}")]
+    modules = [path.stem for path in (PACKAGE / "simt").iterdir() if path.suffix == ".py" or path.is_dir()]
+    assert sorted(named) == sorted(set(modules) - {"__init__", "__pycache__"})
