@@ -102,6 +102,15 @@ def wrong_swizzle(
     return Finding("async-copy", "error", text, line=line, array=array, index=index_value(index, dims), thread=thread, block=block)
 
 
+def wrong_element(
+    *, line: int | None, operand: str, array: str, index: int, dims: tuple[int, ...] | None, written: str, read: str, thread: Dim3, block: Dim3
+) -> Finding:
+    """The map of an array of other floating-point numbers brought the tile. `written`: NumPy's name, `read`: PTX's."""
+    text = f"tensor map: the tile at {element(array, index, dims)} (shared) came from an array of {written}, but {operand} of the wgmma{at_line(line)} is "
+    text += f"{read} ({who(thread, block)}). Pass a map of an array of that type, or take the wgmma of the array's."
+    return Finding("tensor-map", "error", text, line=line, array=array, index=index_value(index, dims), thread=thread, block=block)
+
+
 def registers_wrong_way(*, line: int | None, count: int, held: int, more: bool, thread: Dim3, block: Dim3) -> Finding:
     """setmaxnreg.inc to fewer registers than there are, or .dec to more."""
     form, other = ("inc", "dec") if more else ("dec", "inc")

@@ -279,10 +279,16 @@ WAIT = """for (unsigned done = 0; !done;)
         asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(at(&bar)) : "memory");"""
 
 
-def copied(mode: int, swizzle: str = "128B", wait: str = WAIT) -> simt.Report:
-    tile = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float16)
+def copied(mode: int, swizzle: str = "128B", wait: str = WAIT, dtype: type = np.float16, box: tuple[int, int] = (64, 64)) -> simt.Report:
+    tile = np.ones(box, dtype)
     source = TMA.replace("WAIT", wait).replace("MODE", str(mode))
-    return simt.compile(source).kernel("copied").launch(1, 128, [simt.tensor_map(tile, (64, 64), swizzle=swizzle), np.zeros(512, np.float32)])
+    return simt.compile(source).kernel("copied").launch(1, 128, [simt.tensor_map(tile, box, swizzle=swizzle), np.zeros(512, np.float32)])
+
+
+def test_a_tile_of_other_numbers() -> None:
+    found = [f for f in copied(1, dtype=np.float32, box=(64, 32)).findings if f.severity == "error"]
+    assert found[0].kind == "tensor-map" and "came from an array of float32, but A of the wgmma on line 22 is f16" in found[0].message
+    assert copied(1, dtype=np.uint32, box=(64, 32)).ok and copied(1, dtype=np.uint16).ok, "integers hold any bits"
 
 
 def test_a_tile_that_tma_brings() -> None:

@@ -38,6 +38,7 @@ class Bulk:
     phase: int
     offset: int  # of the mbarrier
     swizzle: int = -1  # of a tensor copy: its span, 0 for none
+    element: str = ""  # and the PTX type of its elements
 
 
 class Watched:

@@ -149,7 +149,7 @@ def end_read(batch: Batch, ticket: int) -> None:
         happened.acquire(read.people[read.people // batch.T == rank], over)
 
 
-def begin_write(g: Group, row: int, iid: int, words: ndarray, b, columns: ndarray | None, swizzle: int = -1) -> None:
+def begin_write(g: Group, row: int, iid: int, words: ndarray, b, columns: ndarray | None, swizzle: int = -1, element: str = "") -> None:
     """Thread `row` issues a copy into these words of the blocks `columns` (None: all), which their mbarriers `b` tell the end of."""
     from .async_copy import BARRIER, Bulk
 
@@ -174,7 +174,7 @@ def begin_write(g: Group, row: int, iid: int, words: ndarray, b, columns: ndarra
         overwritten(check, g, iid, index, "write", columns, row)
     check.check.records.overwrite(index, row, iid, columns, source)
     phases = b.phase if columns is None else b.phase[columns]
-    check.bulk.append(Bulk(iid, row, b.slot, int(phases.min()), b.offset, swizzle))
+    check.bulk.append(Bulk(iid, row, b.slot, int(phases.min()), b.offset, swizzle, element))
     check.flight[at] = 1 - len(check.bulk)
     if columns is not None:
         check.check._spread_known()
@@ -194,6 +194,15 @@ def swizzle_of(batch: Batch, words: ndarray) -> ndarray:
     serial = serial if serial.ndim == 1 else serial[:, 0]
     table = np.array([b.swizzle for b in check.bulk], np.int16)
     return np.where(serial < 0, table[np.minimum(-serial, len(table) - 1)], np.int16(-1))
+
+
+def element_of(batch: Batch, word: int) -> str:
+    """The PTX type of the elements that a tensor copy wrote to a word; nothing where none did."""
+    check = batch.shared_check
+    if not hasattr(check, "bulk"):
+        return ""
+    serial = int(np.min(check.flight[word * (4 // check.check.grain)]))
+    return check.bulk[-serial].element if serial < 0 else ""
 
 
 # ------------------------------------------------------------------------------------------------ parts of a read

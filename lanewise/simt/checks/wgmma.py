@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .faults import Faults
 
 
+FLOATS = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
+
 # ------------------------------------------------------------------------------------------------ who takes part
 
 
@@ -96,6 +98,7 @@ def matrix(g: Group, site: int, bits: int, across: int, deep: int) -> ndarray | 
             )
         )  # fmt: skip
     _swizzle(faults, g, site, d, known)
+    _element(faults, g, site, d, known)
     return known
 
 
@@ -149,6 +152,18 @@ def _swizzle(faults: Faults, g: Group, site: int, d: Descriptor, known: ndarray)
             thread=thread, block=block,
         )
     )  # fmt: skip
+
+
+def _element(faults: Faults, g: Group, site: int, d: Descriptor, known: ndarray) -> None:
+    """Was the tile written by the map of an array of other floats? (Arrays of integers may hold any bits.)"""
+    written, operand = proxy.element_of(g.batch, int(known[0])), _operand(faults, site)
+    read = faults.machine.program.sites[site].instruction.modifiers[-2 if operand == "A" else -1]
+    if written not in FLOATS or read == written or (read, written) == ("tf32", "f32"):
+        return
+    array, index, _, _, dims = faults.shared_at(site, d.start)
+    thread, block = faults.lane(g, 0)
+    place = {"array": array, "index": index, "dims": dims, "line": faults.line(site), "thread": thread, "block": block}
+    faults.add(explain_tensor.wrong_element(**place, operand=operand, written=FLOATS[written], read=read))
 
 
 def differ(g: Group, site: int) -> None:

@@ -125,7 +125,9 @@ def receivers(lane: Lane, iid: int, columns: ndarray, mask: int | None) -> list[
     return [clusters.peer_columns(batch, lane.columns, rank) for rank in range(batch.machine.cluster) if mask >> rank & 1]
 
 
-def deliver(lane: Lane, iid: int, b: Barrier | None, words: ndarray, data: ndarray, nbytes: int, columns: ndarray, swizzle: int = -1) -> None:
+def deliver(
+    lane: Lane, iid: int, b: Barrier | None, words: ndarray, data: ndarray, nbytes: int, columns: ndarray, swizzle: int = -1, element: str = ""
+) -> None:
     """Data for shared memory of the blocks `columns`, and its bytes for their mbarriers. `data`: words × blocks, or one column for all of them."""
     batch = lane.g.batch
     everywhere = len(columns) == batch.B and bool((columns[1:] > columns[:-1]).all())
@@ -136,7 +138,7 @@ def deliver(lane: Lane, iid: int, b: Barrier | None, words: ndarray, data: ndarr
     if not len(words):
         return
     if batch.machine.check:
-        proxy.begin_write(lane.g, lane.row, iid, words, b, None if everywhere else columns, swizzle)
+        proxy.begin_write(lane.g, lane.row, iid, words, b, None if everywhere else columns, swizzle, element)
     phase = b.phase.copy()
     if not everywhere:
         phase[:] = -1

@@ -142,7 +142,7 @@ def load(g, iids: tuple[int, int, int], to, tensor, barrier, coordinates: tuple,
         same = all(x is data[0] for x in data)
         table = data[0][:, None] if same else np.stack(data, axis=1)
         for there in blocks:
-            deliver(lane, write, b, words_of(tm, to_), table, tm.nbytes, there, tm.swizzle)
+            deliver(lane, write, b, words_of(tm, to_), table, tm.nbytes, there, tm.swizzle, tm.element)
 
 
 def _box(lane: Lane, k: int, iid: int, tm: TensorMap, coordinates: tuple[int, ...]) -> ndarray:
