@@ -172,8 +172,8 @@ class ClusterCheck:
         happened, T = self.batch.happened, self.batch.T
         if happened is None:
             return np.zeros(len(old), bool)
-        numbers = ((x >> RANK & 0xFF) * T + (x & THREAD) for x in (tags, old))
-        return happened.knows(*numbers, times)
+        who, other = ((x >> RANK & 0xFF) * T + (x & THREAD) for x in (tags, old))
+        return happened.knows(who, other, times)
 
     def _report(self, g: Group, iid: int, offsets: ndarray, columns: ndarray, words: int, bad: ndarray, old: ndarray, how: str, name: str) -> None:
         batch = self.batch

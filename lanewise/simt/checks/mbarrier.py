@@ -140,7 +140,7 @@ def must_not_complete(batch: Batch, part: Group, iid: int, b: Barrier, amount: n
 def in_another_block(g: Group, iid: int, offset: int, column: int, receiver: int, lane: int = 0) -> None:
     """A copy or asynchronous store brings data to one block and counts its bytes at another's barrier."""
     faults, ids = g.batch.machine.faults, g.batch.ids
-    blocks = {"barrier_block": faults.block(int(ids[column])), "receiver": faults.block(int(ids[receiver]))}
+    blocks: dict[str, Any] = {"barrier_block": faults.block(int(ids[column])), "receiver": faults.block(int(ids[receiver]))}
     faults.add(explain_async.barrier_of_another_block(**_where(g.batch, g, iid, offset, lane), at=on_line(g.batch, iid), **blocks))
 
 

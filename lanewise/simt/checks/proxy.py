@@ -275,6 +275,7 @@ def _one_a_warp(check: Watched, people: ndarray) -> list[int]:
 
 def _told(batch: Batch, reader: int, who: int, fence: Fence) -> bool:
     """Whether the reader comes after another thread's fence."""
+    assert batch.happened is not None
     return who == reader or fence.time < batch.last_sync or bool(batch.happened.times(reader)[who] > fence.time)
 
 

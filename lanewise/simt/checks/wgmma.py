@@ -162,7 +162,7 @@ def _element(faults: Faults, g: Group, site: int, d: Descriptor, known: ndarray)
         return
     array, index, _, _, dims = faults.shared_at(site, d.start)
     thread, block = faults.lane(g, 0)
-    place = {"array": array, "index": index, "dims": dims, "line": faults.line(site), "thread": thread, "block": block}
+    place: dict[str, Any] = {"array": array, "index": index, "dims": dims, "line": faults.line(site), "thread": thread, "block": block}
     faults.add(explain_tensor.wrong_element(**place, operand=operand, written=FLOATS[written], read=read))
 
 
