@@ -39,7 +39,6 @@ _SPECIAL = re.compile(
 )
 
 
-
 class _Scope:
     """A brace pair. Registers, variables and labels declared inside shadow those outside."""
 

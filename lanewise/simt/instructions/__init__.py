@@ -61,8 +61,6 @@ def _later(module: str, name: str = "") -> Callable:
     return emit
 
 
-
-
 def _asynchronous(plain: Callable) -> Callable:
     """st and red, whose form with .async is another instruction."""
     return lambda e, i: (_later("remote_store") if "async" in i.modifiers else plain)(e, i)

@@ -86,7 +86,7 @@ def compare_float(op: str) -> Callable:
     return lambda a, b: values.tidy((a != a) | (b != b))
 
 
-def approx(f: Callable, type: Any=f32) -> Callable:
+def approx(f: Callable, type: Any = f32) -> Callable:
     """A function evaluated in float64 and rounded once: closer than the hardware's approximation."""
     return lambda x: f(np.asarray(x, f64)).astype(type) if x.__class__ is ndarray else type(f(f64(x)))
 

@@ -82,7 +82,7 @@ def directed(s: Value, err: Value, how: str) -> Value:
     return np.where(up, np.nextafter(y, high), y)
 
 
-def directed32(op: str, how: str, a: Value, b: Value, c: Value=None) -> Value:
+def directed32(op: str, how: str, a: Value, b: Value, c: Value = None) -> Value:
     """add, mul, fma, div, sqrt or rcp of float32 with rounding rz, rm or rp."""
     scalar = not any(x.__class__ is ndarray for x in (a, b, c))
     x, y = np.asarray(a, f64), np.asarray(b, f64)
@@ -112,7 +112,7 @@ def _minus_zero(s: Value, err: Value, a: Value, b: Value) -> ndarray:
     return (s == 0) & (err == 0) & (np.signbit(a) | np.signbit(b) | (np.asarray(a) != 0))
 
 
-def directed64(op: str, how: str, a: Value, b: Value, c: Value=None) -> Value:
+def directed64(op: str, how: str, a: Value, b: Value, c: Value = None) -> Value:
     """The same in float64, from the error of the nearest result."""
     scalar = not any(x.__class__ is ndarray for x in (a, b, c))
     if op == "add":
