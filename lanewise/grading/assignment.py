@@ -1,14 +1,14 @@
 """An assignment: which exercises count how much, fixed before anything is graded.
 
-name = "Week 5"
-due = 2026-12-04T18:00:00+01:00   # with its offset
-hidden = true                     # hidden cases as well, drawn from the secret in seed_file
-seed_file = "week5.seed"          # beside this file; students never get it
-visibility = "visible"            # when students see their report: visible, after_due_date, after_published, hidden
+    name = "Week 5"
+    due = 2026-12-04T18:00:00+01:00   # with its offset
+    hidden = true                     # hidden cases as well, drawn from the secret in seed_file
+    seed_file = "week5.seed"          # beside this file; students never get it
+    visibility = "visible"            # when students see their report: visible, after_due_date, after_published, hidden
 
-[exercises]
-ch05a = 4                                          # points
-ch05b = { points = 6, budget_share = 0.25, hidden = false }
+    [exercises]
+    ch05a = 4                                          # points
+    ch05b = { points = 6, budget_share = 0.25, hidden = false }
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def _due(value: Any, name: str) -> datetime | None:
 
 
 def _secret(value: Any, path: Path) -> str:
-    make = f'make one with `python3 -c "import secrets; print(secrets.token_hex())" > {path.stem}.seed`'
+    make = f"make one with `python3 -c \"import secrets; print(secrets.token_hex())\" > {path.stem}.seed`"
     if not isinstance(value, str) or Path(value).name != value:
         raise CourseError(f'{path.name} wants hidden cases but names no seed_file beside it: {make} and add seed_file = "{path.stem}.seed".')
     try:
