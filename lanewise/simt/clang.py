@@ -66,8 +66,17 @@ def _compile(source: str, arch: str, options: tuple[str, ...], names: tuple[str,
         if done.returncode:
             raise CompileError(explain(log or "clang failed without a word.", source), log)
         ptx = (Path(folder) / "kernel.ptx").read_text(encoding="utf-8")
-    ptx = _lines_of_source(_without_paths(ptx, folder, kernels))
+    ptx = _with_clusters(_lines_of_source(_without_paths(ptx, folder, kernels)), source)
     return Compiled(_without_names(ptx), log, _lowered(ptx, names, log), approximate=True)
+
+
+def _with_clusters(ptx: str, source: str) -> str:
+    """The directive that NVRTC writes for `__cluster_dims__(x, y, z)` in front of a kernel's name, behind that kernel's parameters."""
+    for sizes, name in re.findall(r"__cluster_dims__\s*\(([\d\s,]+)\)[^;{}]*?\b(\w+)\s*\((?=[^()]*(?:\([^()]*\)[^()]*)*\)\s*\{)", source):
+        x, y, z = (*(int(size) for size in sizes.split(",")), 1, 1)[:3]
+        entry = re.compile(rf"(\.entry\s+(?:{name}|_Z{len(name)}{name}\w*)\s*\([^)]*\))")
+        ptx = entry.sub(rf"\1\n.explicitcluster\n.reqnctapercluster {x}, {y}, {z}", ptx)
+    return ptx
 
 
 def available() -> bool:

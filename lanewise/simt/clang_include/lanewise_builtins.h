@@ -9,6 +9,7 @@
 #define __constant__ __attribute__((constant))
 #define __grid_constant__ __attribute__((grid_constant))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __cluster_dims__(...)  // clang.py reads it from the source: this clang writes no directive for it
 #define __align__(n) __attribute__((aligned(n)))
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #define __CUDACC__ 1
