@@ -13,6 +13,8 @@ from lanewise.claims.figures import OF, figures
 from lanewise.claims.lines import CLAIMS
 from lanewise.names import CourseError, find_course
 
+pytestmark = pytest.mark.slow
+
 COURSE = find_course()
 # Digits that are names, not numbers.
 NAMES = re.compile(r"\{\w+\}|ch\d\d\w*|L[12]\b|N²|N × N|float32|fp16|bf16|H200|FlashAttention-\d|flash\d")

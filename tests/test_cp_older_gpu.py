@@ -24,6 +24,8 @@ from lanewise.names import Key, find_course
 from lanewise.simt import nvrtc
 from lanewise.twin import older_gpu, raw
 
+pytestmark = pytest.mark.slow
+
 PLAIN = 'extern "C" __global__ void twice(const float* x, float* y, int n) {\n    int i = blockIdx.x * 32 + threadIdx.x;\n    if (i < n) y[i] = 2 * x[i];\n}\n'
 
 

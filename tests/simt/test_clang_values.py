@@ -15,6 +15,8 @@ from lanewise.grading.check import arguments
 from lanewise.grading.compare import wrong_elements
 from lanewise.names import find_course
 
+pytestmark = pytest.mark.slow
+
 COURSE = find_course()
 KEYS = {str(key): key for key in [*COURSE.worked(), *COURSE.exercises()]}
 # Right by way of NVRTC, not by way of clang: what clang makes of them, and the first finding that comes of it.

@@ -17,7 +17,10 @@ from lanewise import simt
 from lanewise.simt.instructions import formats
 from lanewise.simt.instructions.half import arithmetic
 
-pytestmark = pytest.mark.filterwarnings("ignore:(overflow|invalid value|divide by zero) encountered:RuntimeWarning")  # no faults on a GPU
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:(overflow|invalid value|divide by zero) encountered:RuntimeWarning"),  # no faults on a GPU
+]
 
 ALL = np.arange(1 << 16, dtype=np.uint16)
 SHAPES = {"f16": FORMATS[np.dtype(np.float16)], "bf16": BFLOAT16}

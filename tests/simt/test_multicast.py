@@ -7,6 +7,8 @@ import pytest
 
 from lanewise import simt
 
+pytestmark = pytest.mark.slow
+
 f32, i32 = np.float32, np.int32
 PAIR = """#include <ptx_hopper.cuh>
 #define AT(x) ptx::shared_address(&x)

@@ -7,6 +7,8 @@ import pytest
 
 from lanewise import simt
 
+pytestmark = pytest.mark.slow
+
 f16, f32, f64, i32, u16, u32 = np.float16, np.float32, np.float64, np.int32, np.uint16, np.uint32
 WARPS, BLOCKS = 2, 3
 

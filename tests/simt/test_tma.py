@@ -9,6 +9,8 @@ import pytest
 
 from lanewise import simt
 
+pytestmark = pytest.mark.slow
+
 f16, f32, i32, u8 = np.float16, np.float32, np.int32, np.uint8
 HEAD = """#include <ptx_hopper.cuh>
 #define AT(x) ptx::shared_address(&x)

@@ -7,6 +7,8 @@ import pytest
 
 from lanewise import simt
 
+pytestmark = pytest.mark.slow
+
 SOURCE = """\
 __device__ __forceinline__ unsigned long long tile(const void* p, int leading, int stride, unsigned long long mode) {
     unsigned at = (unsigned)__cvta_generic_to_shared(p);
