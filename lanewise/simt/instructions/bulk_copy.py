@@ -21,7 +21,7 @@ from ..checks.cluster import no_such_rank
 from ..codegen import Emitter
 from ..group import Group
 from ..mbarriers import Barrier, barriers
-from ..memory import RANGE, SHARED_WINDOW, Allocation
+from ..memory import RANGE, Allocation
 from ..ptx import Address, Instruction
 from ..values import full, i64, ndarray, u8, u32
 from .mbarrier import known, offset_of
@@ -355,8 +355,3 @@ def _copy(e: Emitter, i: Instruction, gp: str, ix: str) -> None:
     if "cp_mask" in i.modifiers:
         extra += f",mask={picked(gp, ix, e.use(rest[-1], 'u16'))}"
     line(e, gp, ix, f"{name}({gp},{tuple(sites)!r},{texts}{extra})")
-
-
-def shared_offset(address: int) -> int:
-    """A shared address, generic or not, as an offset."""
-    return address - SHARED_WINDOW if address >= 1 << 32 else address
