@@ -3,20 +3,22 @@
 Random inputs of one layout and dtype for all (16,384 tokens, heads · d = 2048; each of q, k, v, o is 67 MB, so that a launch's inputs have left the L2
 when it begins), log-sum-exp written by all that can. Turns taken (A B B A, 50 pairs after 2 s of warm-up), the median of the ratios with its 95 % interval.
 FLOP/s by 4·heads·Nq·Nk·d, for causal masks by the pairs that aren't masked (bottom-right aligned; equal to PyTorch's top-left for Nq = Nk). Beside them:
-PyTorch's FlashAttention-2 and cuDNN, and the flash-attn-4 package where it is installed. Before it is timed, every rung is compared with float64 on poisoned
+PyTorch's FlashAttention-2 and cuDNN, and the flash-attn-4 package where it is installed; for scale, in fewer turns with the last rung, PyTorch's
+memory-efficient and math backends and its FlexAttention (Triton), each where it runs. Before it is timed, every rung is compared with float64 on poisoned
 outputs, ragged, causal and with rows without a key, and its error at N = 2048 must be at most 1.1 times PyTorch's.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from lanewise import results
 from lanewise.bench import layer
 from lanewise.bench.duel import Duel, clocks, duel
 from lanewise.bench.layer import exact, flops, poisoned, random, relative
+from lanewise.bench.libraries import APART, TURN_MS, first, rivals, running
 from lanewise.bench.record import options, record, rounded, sizes
 from lanewise.rungs import FLASH2, FLASH3, Rung
 
@@ -46,29 +48,6 @@ def check(cp: Any, rung: Rung) -> None:
                         raise AssertionError(f"{rung.name} is wrong for d = {d}, Nq = {nq}, Nk = {nk}, causal = {causal}: {relative(cp, o, right)}, {apart}")
 
 
-def libraries(q: Any, k: Any, v: Any, causal: bool) -> dict[str, Callable[[], Any]]:
-    """Name → a launch that returns o first, (heads, N, d) inputs as one batch. Those that write log-sum-exp are told to."""
-    import torch
-
-    a, b, c = (torch.from_dlpack(x)[None] for x in (q, k, v))
-    scale = 1 / math.sqrt(q.shape[-1])
-    found: dict[str, Callable[[], Any]] = {
-        "FlashAttention-2": lambda: torch.ops.aten._scaled_dot_product_flash_attention(a, b, c, 0.0, causal, scale=scale),
-        "cuDNN": lambda: torch.ops.aten._scaled_dot_product_cudnn_attention(a, b, c, None, True, 0.0, causal, scale=scale),
-    }
-    try:
-        from flash_attn.cute import flash_attn_func
-    except ImportError:
-        return found
-    x, y, z = (t.transpose(1, 2) for t in (a, b, c))
-
-    def fourth() -> Any:
-        out = flash_attn_func(x, y, z, causal=causal, softmax_scale=scale, return_lse=True)
-        return [(out[0] if isinstance(out, tuple) else out).transpose(1, 2)]
-
-    return found | {"FlashAttention-4": fourth}
-
-
 def compare_errors(cp: Any, rung: Rung, n: int = 2048) -> None:
     """The rung's error against float64 is at most 1.1 times PyTorch's on the same inputs."""
     import torch
@@ -79,7 +58,7 @@ def compare_errors(cp: Any, rung: Rung, n: int = 2048) -> None:
             o, lse = poisoned(cp, q)
             rung.prepare(q, k, v, o, lse, causal, 1 / math.sqrt(d))()
             right, _ = exact(cp, q, k, v, causal)
-            theirs = cp.from_dlpack(libraries(q, k, v, causal)["FlashAttention-2"]()[0][0].contiguous())
+            theirs = first(cp, rivals(q, k, v, causal)["FlashAttention-2"])
             ours, other = relative(cp, o, right), relative(cp, theirs, right)
             print(f"{rung.name} d={d} N={n} causal={causal}: relative error {ours:.3e}, PyTorch's {other:.3e}", flush=True)
             if not ours <= 1.1 * other:
@@ -87,30 +66,38 @@ def compare_errors(cp: Any, rung: Rung, n: int = 2048) -> None:
             torch.cuda.synchronize()
 
 
-def measure_point(cp: Any, all_rungs: list[Rung], d: int, n: int, causal: bool, warm_up_s: float) -> results.Row:
-    """One row: TFLOP/s of every rung and library, and the ratios."""
+def measure_point(cp: Any, all_rungs: list[Rung], d: int, n: int, causal: bool, warm_up_s: float, gone: set[str]) -> results.Row:
+    """One row: TFLOP/s of every rung, rival and reference, and the ratios; references by turns with the last rung. `gone`: see running."""
     heads = layer.heads(n, d)
     work = flops(heads, n, d, causal)
     q, k, v = (random(cp, (heads, n, d), n + d + i) for i in range(3))
     o, lse = poisoned(cp, q)
-    others = libraries(q, k, v, causal)
+    others = rivals(q, k, v, causal)
     row: results.Row = {"d": d, "N": n, "heads": heads, "causal": causal}
     for rung in all_rungs:
         mine = rung.prepare(q, k, v, o, lse, causal, 1 / math.sqrt(d))
         o.fill(cp.nan)
         mine()
         for name, other in others.items():
-            apart = float(cp.abs(o - cp.from_dlpack(other()[0][0].contiguous())).max())
-            if not apart <= 8e-3:
+            apart = float(cp.abs(o - first(cp, other)).max())
+            if not apart <= APART:
                 raise AssertionError(f"{rung.name} and {name} differ by {apart} for d = {d}, N = {n}, causal = {causal}")
-            fought: Duel = duel(cp, mine, other, warm_up_s=warm_up_s)
+            fought = duel(cp, mine, other, warm_up_s=warm_up_s)
             warm_up_s = min(warm_up_s, AGAIN_S)
             row[rung.name] = max(row.get(rung.name, 0.0), work / fought.ms / 1e9)
             row[name] = max(row.get(name, 0.0), work / fought.other_ms / 1e9)
-            row[f"{rung.name} / {name}"] = fought.ratio
-            row[f"{rung.name} / {name} low"], row[f"{rung.name} / {name} high"] = fought.low, fought.high
+            row |= ratio(f"{rung.name} / {name}", fought)
     row |= clocks()
+    for reference, other in running(cp, q, k, v, o, causal, gone):
+        fought = duel(cp, mine, other, reference.pairs, warm_up_s, TURN_MS)
+        row[reference.name] = work / fought.other_ms / 1e9
+        row |= ratio(f"{rung.name} / {reference.name}", fought)
     return row
+
+
+def ratio(name: str, fought: Duel) -> dict[str, float]:
+    """The parts of a row that tell how many times faster, with the interval."""
+    return {name: fought.ratio, f"{name} low": fought.low, f"{name} high": fought.high}
 
 
 def measure(sizes: Sequence[int], warm_up_s: float) -> list[results.Row]:
@@ -122,11 +109,11 @@ def measure(sizes: Sequence[int], warm_up_s: float) -> list[results.Row]:
     for rung in climbed:
         check(cp, rung)
         compare_errors(cp, rung)
-    rows = []
+    rows, gone = [], set[str]()
     for d in (64, 128):
         for n in sizes:
             for causal in (False, True):
-                row = measure_point(cp, climbed, d, n, causal, warm_up_s)
+                row = measure_point(cp, climbed, d, n, causal, warm_up_s, gone)
                 rows += rounded([row])
                 print(", ".join(f"{key} {x:.3f}" if isinstance(x, float) and x < 10 else f"{key} {x:.0f}" if isinstance(x, float) else f"{key} {x}"
                                 for key, x in row.items() if "low" not in key and "high" not in key), flush=True)  # fmt: skip

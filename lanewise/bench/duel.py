@@ -51,14 +51,14 @@ class Duel:
         return cls(statistics.median(mine), statistics.median(others), statistics.median(ratios), *interval(ratios))
 
 
-def duel(cp: Any, mine: Callable[[], Any], other: Callable[[], Any], pairs: int = PAIRS, warm_up_s: float = WARM_UP_S) -> Duel:
-    """Both on CuPy's current stream, A B B A …; `pairs` turns each."""
+def duel(cp: Any, mine: Callable[[], Any], other: Callable[[], Any], pairs: int = PAIRS, warm_up_s: float = WARM_UP_S, turn_ms: float = TURN_MS) -> Duel:
+    """Both on CuPy's current stream, A B B A …; `pairs` turns each, of at least about `turn_ms`."""
     mine(), other()
     until = time.perf_counter() + warm_up_s
     times: dict[Callable[[], Any], int] = {}
     while True:
         for launch in (mine, other):
-            times[launch] = max(1, math.ceil(TURN_MS / milliseconds(cp, launch, 3)))
+            times[launch] = max(1, math.ceil(turn_ms / milliseconds(cp, launch, 3)))
         if time.perf_counter() >= until:
             break
     return Duel.of(*in_turns([functools.partial(milliseconds, cp, launch, times[launch]) for launch in (mine, other)], pairs))

@@ -21,6 +21,7 @@ from lanewise import results
 from lanewise.bench import layer
 from lanewise.bench.duel import PAIRS, Duel, launch_times, milliseconds
 from lanewise.bench.layer import RAGGED, exact, flops, poisoned, random, relative
+from lanewise.bench.libraries import sdpa
 from lanewise.bench.record import options, record, rounded
 from lanewise.names import find_course
 from lanewise.rungs import FLASH2
@@ -88,21 +89,6 @@ def check(cp: Any, d: int, causal: bool, ideas: frozenset[str]) -> None:
             raise AssertionError(f"{sorted(ideas)} is wrong for d = {d}, Nq = {nq}, Nk = {nk}, causal = {causal}: {apart}")
 
 
-def library(q: Any, k: Any, v: Any, causal: bool) -> Callable[[], Any]:
-    """PyTorch's FlashAttention-2 of the same memory."""
-    import torch
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-    from torch.nn.functional import scaled_dot_product_attention
-
-    batched = [torch.from_dlpack(x)[None] for x in (q, k, v)]
-
-    def call() -> Any:
-        with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
-            return scaled_dot_product_attention(*batched, is_causal=causal)
-
-    return call
-
-
 def switches(cp: Any) -> list[results.Row]:
     rows: list[results.Row] = []
     for d in (64, 128):
@@ -111,7 +97,7 @@ def switches(cp: Any) -> list[results.Row]:
         o, lse = poisoned(cp, q)
         for causal in (False, True):
             work = flops(heads, N, d, causal)
-            base = library(q, k, v, causal)
+            base = sdpa(q, k, v, causal, "FLASH_ATTENTION")
             timed: list[tuple[str, str, Callable[[], Any]]] = []
             for variant in variants(causal):
                 check(cp, d, causal, variant.ideas)
@@ -134,7 +120,7 @@ def short_launches(cp: Any) -> list[results.Row]:
     for heads in HEADS:
         q, k, v = (random(cp, (heads, n, d), heads + i) for i in range(3))
         o, lse = poisoned(cp, q)
-        for name, call in (("flash2.cuh", FLASH2.prepare(q, k, v, o, lse, False, 1 / math.sqrt(d))), ("PyTorch", library(q, k, v, False))):
+        for name, call in (("flash2.cuh", FLASH2.prepare(q, k, v, o, lse, False, 1 / math.sqrt(d))), ("PyTorch", sdpa(q, k, v, False, "FLASH_ATTENTION"))):
             times = []
             for _ in range(PAIRS):
                 other += 1

@@ -19,6 +19,7 @@ from lanewise import results
 from lanewise.bench import layer
 from lanewise.bench.duel import PAIRS, Duel, launch_times
 from lanewise.bench.layer import RAGGED, exact, flops
+from lanewise.bench.libraries import sdpa
 from lanewise.bench.record import options, record, rounded, sizes
 from lanewise.names import find_course
 
@@ -50,21 +51,6 @@ def rungs() -> list[Rung]:
     return [Rung("ch12_flash_forward", "flash_forward", 32, 0, False), Rung("ch12_flash_registers", "flash_registers", 128, 107520, True)]
 
 
-def torch_attention(backend: str, q, k, v, causal: bool) -> Callable[[], Any]:
-    import torch
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-    from torch.nn.functional import scaled_dot_product_attention
-
-    batched = [torch.from_dlpack(x)[None] for x in (q, k, v)]
-    chosen = {"math": SDPBackend.MATH, "efficient": SDPBackend.EFFICIENT_ATTENTION}[backend]
-
-    def call():
-        with sdpa_kernel(chosen):
-            return scaled_dot_product_attention(*batched, is_causal=causal)
-
-    return call
-
-
 def error(cp, rung: Rung, heads: int, nq: int, nk: int, causal: bool) -> float:
     """Largest relative error (norm of a head) against float64, on a poisoned output; NaN if anything is not a number."""
     rng = cp.random.default_rng(nq + nk)
@@ -94,8 +80,8 @@ def measure(sizes: Sequence[int]) -> list[results.Row]:
         o, lse = cp.empty_like(q), cp.empty((heads, n), cp.float32)
         for causal in (False, True):
             work = flops(heads, n, D, causal)
-            base = torch_attention("efficient", q, k, v, causal)
-            others: list[tuple[str, Callable[[], Any]]] = [("PyTorch math", torch_attention("math", q, k, v, causal))] if n <= 4096 else []
+            base = sdpa(q, k, v, causal, "EFFICIENT_ATTENTION")
+            others: list[tuple[str, Callable[[], Any]]] = [("PyTorch math", sdpa(q, k, v, causal, "MATH"))] if n <= 4096 else []
             others += [(r.key, functools.partial(r, q, k, v, o, lse, causal)) for r in rungs() if r.takes_causal or not causal]
             base_times: list[float] = []
             for name, call in others:
