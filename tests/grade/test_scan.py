@@ -64,8 +64,9 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def results(folder):
+    """With a time that isn't a clock's: 7.274 seconds would hold the length of a hidden case."""
     assignment = read_assignment(folder / "w.toml", COURSE)
-    return {name: json.loads(json.dumps(grade_submission(folder / "class" / name, assignment, COURSE))) for name in WRONGS}
+    return {name: json.loads(json.dumps(grade_submission(folder / "class" / name, assignment, COURSE) | {"seconds": 1.5})) for name in WRONGS}
 
 
 def hidden_numbers(seed):
