@@ -59,6 +59,11 @@ def read(name: str, gpu: str = "h200") -> Table | None:
         raise CourseError(f"The table {name!r} of results/{path.name} isn't whole ({error}): measure it again.") from None
 
 
+def tables(gpu: str = "h200") -> dict[str, Any]:
+    """Every table of results/<gpu>.json as it is stored, by its name; empty where nothing has been measured."""
+    return {name: entry for name, entry in _content(path_for(gpu)).items() if isinstance(entry, dict)}
+
+
 def write(table: Table, path: Path) -> None:
     """Put a table into a results file in the place of its former self; the other tables stay. The file itself names device and date of its latest run."""
     content = _content(path)

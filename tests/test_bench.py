@@ -56,7 +56,7 @@ def test_the_gpu_ladders_say_what_they_need(capsys: pytest.CaptureFixture[str], 
 def test_the_ladders_are_the_modules_that_are_there() -> None:
     modules = {name: importlib.import_module(f"lanewise.bench.{name}") for name in bench.LADDERS}
     assert {name for name, module in modules.items() if "import torch" in inspect.getsource(module)} == set(bench.NEEDS_TORCH)
-    files = {path.stem for path in Path(bench.__file__).parent.glob("*.py")} - {"__init__", "simulator", "numba_kernels", "duel", "layer", "record"}
+    files = {path.stem for path in Path(bench.__file__).parent.glob("*.py")} - {"__init__", "simulator", "numba_kernels", "duel", "layer", "libraries", "record"}
     assert files == set(bench.LADDERS) and len(bench.LADDERS) == len(files)
 
 

@@ -1,4 +1,4 @@
-"""`lanewise bench`: the simulator timed; with --gpu, this machine's GPU: memory, waiting, and the ladders beside PyTorch: attention, matrix products."""
+"""`lanewise bench`: the simulator timed; with --gpu, this machine's GPU: memory, waiting, all rungs of attention, and the ladders beside PyTorch."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 LADDERS = (
-    "memory_levels", "waiting", "fp32_ladder", "attention_ladder", "matmul_ladder", "flash2_switches", "flash3_switches", "backward_ladder", "tile_sweep",
-    "tile_copies", "streamed",
+    "memory_levels", "waiting", "every_rung", "fp32_ladder", "attention_ladder", "matmul_ladder", "flash2_switches", "flash3_switches", "backward_ladder",
+    "tile_sweep", "tile_copies", "streamed",
 )  # fmt: skip
 NEEDS_TORCH = ("fp32_ladder", "attention_ladder", "matmul_ladder", "flash2_switches", "flash3_switches", "backward_ladder")
 
@@ -26,22 +26,32 @@ def _gpu() -> int:
     """Every table of results/<gpu>.json, one module after the other, then the picture; 1 if one of them couldn't be measured."""
     from importlib import import_module, util
 
+    from lanewise import results
     from lanewise.cp import find_device, real_cupy
 
     device = find_device()
     if device.backend != "gpu":
         print(f"The ladders need a CUDA GPU: {device.why}")
         return 1
-    missed = []
+    gpu = real_cupy().cuda.runtime.getDeviceProperties(0)["name"].decode()
+    before, missed = results.tables(gpu), []
     for name in LADDERS:
         if name in NEEDS_TORCH and util.find_spec("torch") is None:
             print(f"{name}: left out, it needs PyTorch to stand beside: pip install torch")
             missed.append(name)
             continue
         print(f"{name} ...", flush=True)
-        if import_module(f"lanewise.bench.{name}").main([]):
+        try:
+            failed = import_module(f"lanewise.bench.{name}").main([])
+        except Exception as error:  # noqa: BLE001 - a GPU without room for one bench still has it for the others
+            failed = 1
+            print(f"{name}: {type(error).__name__}: {error}", flush=True)
+        if failed:
             missed.append(name)
-    drawn = draw_ladder(real_cupy().cuda.runtime.getDeviceProperties(0)["name"].decode())
+    after = results.tables(gpu)
+    written = ", ".join(name for name in after if after[name] != before.get(name)) or "nothing"
+    print(f"written to results/{results.path_for(gpu).name}: {written}; not measured: {', '.join(missed) or 'none'}")
+    drawn = draw_ladder(gpu)
     print(f"the attention ladder is drawn in results/{drawn.name}" if drawn else "no picture: the attention ladder wasn't measured")
     return 1 if missed else 0
 

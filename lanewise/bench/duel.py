@@ -27,6 +27,11 @@ def milliseconds(cp: Any, launch: Callable[[], Any], times: int = 1) -> float:
     return cp.cuda.get_elapsed_time(start, stop) / times
 
 
+def repeats(cp: Any, launch: Callable[[], Any], turn_ms: float) -> int:
+    """How many of the launch take about `turn_ms`, by three of it."""
+    return max(1, math.ceil(turn_ms / milliseconds(cp, launch, 3)))
+
+
 def interval(ratios: Sequence[float]) -> tuple[float, float]:
     """95 % interval of the median, by order statistics."""
     ordered, n = sorted(ratios), len(ratios)
@@ -58,7 +63,7 @@ def duel(cp: Any, mine: Callable[[], Any], other: Callable[[], Any], pairs: int 
     times: dict[Callable[[], Any], int] = {}
     while True:
         for launch in (mine, other):
-            times[launch] = max(1, math.ceil(turn_ms / milliseconds(cp, launch, 3)))
+            times[launch] = repeats(cp, launch, turn_ms)
         if time.perf_counter() >= until:
             break
     return Duel.of(*in_turns([functools.partial(milliseconds, cp, launch, times[launch]) for launch in (mine, other)], pairs))
