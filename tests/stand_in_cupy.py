@@ -5,6 +5,7 @@ What CuPy raises comes from the compiler's own log, so that it has the words tha
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -96,13 +97,18 @@ def make(capability: str) -> Any:
     device, launches = Device(capability), []
 
     def compiled(code: str, options: tuple[str, ...], names: tuple[str, ...] = ()) -> None:
+        """CuPy puts the GPU's own architecture last, and NVRTC takes its number, with a letter that stood anywhere before."""
         kept = tuple(option for option in options if not option.startswith("-I"))
+        letters = {asked[-1] for asked in re.findall(r"\b(?:sm|compute)_(\w+)", " ".join(kept))} & {"a", "f"}
+        number = cuda.compiler._get_arch()
+        if letters - {"a"} or (letters and int(number) < 90):
+            raise CompileException("Command-line error: invalid or no value specified with --nv_arch flag")
+        arch = f"sm_{number}{''.join(letters)}"
         try:
-            nvrtc.cubin(code, f"sm_{capability}", kept, names)
+            nvrtc.cubin(code, arch, nvrtc.split_arch(arch, kept)[1], names)
         except CompileError as error:
-            raise CompileException(error.log) from None
-        asked = nvrtc.split_arch(f"sm_{capability}", kept)[0].rstrip("a")
-        if int(asked) > int(capability):
+            raise CompileException(error.log or str(error)) from None
+        if number != capability:
             raise CUDADriverError("CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel image is available for execution on the device")
 
     class RawKernel:
@@ -142,9 +148,10 @@ def make(capability: str) -> Any:
 
     cuda = SimpleNamespace(
         Device=lambda: device, MemoryPointer=MemoryPointer, runtime=SimpleNamespace(deviceSynchronize=device.synchronize),
-        compiler=SimpleNamespace(CompileException=CompileException), driver=SimpleNamespace(CUDADriverError=CUDADriverError),
+        compiler=SimpleNamespace(CompileException=CompileException, _get_arch=lambda: capability), driver=SimpleNamespace(CUDADriverError=CUDADriverError),
     )  # fmt: skip
     return SimpleNamespace(
         ndarray=ndarray, asarray=asarray, array=asarray, asnumpy=lambda a: a.get(), RawKernel=RawKernel, RawModule=RawModule, cuda=cuda,
+        zeros=lambda n, dtype: asarray(np.zeros(n, dtype)), arange=lambda n, dtype: asarray(np.arange(n, dtype=dtype)),
         launches=launches, float32=np.float32, int32=np.int32,
     )  # fmt: skip

@@ -147,23 +147,38 @@ def test_an_error_of_cupys_own_compiler_is_no_older_gpu(on, capfd, monkeypatch):
     assert capfd.readouterr().err == ""
 
 
-def test_an_architecture_that_was_asked_for(on, capfd):
-    on("75")
+def test_an_architecture_in_the_options_has_no_say(on, capfd):
+    """CuPy compiles for the GPU that is there, the simulator for an H200; the letter of another GPU's architecture would break CuPy's compile."""
+    gpu = on("75")
     x, x_gpu, y_gpu = arrays()
-    for options in (("-arch=sm_90a",), ("--gpu-architecture=sm_80", "-DN=1")):
+    for options in (("-arch=sm_90a",), ("--gpu-architecture=sm_80", "-DN=1"), ("-arch", "sm_120a")):
         cp.RawKernel(PLAIN, "twice", options)((2,), (32,), (x_gpu, y_gpu, np.int32(40)))
+    assert gpu.launches == 3 * ["twice"] and capfd.readouterr().err == ""
+    for options in (("-arch=sm_75",), ("-arch=sm_90a",)):  # on the simulator, too
+        cp.RawKernel(TEXTS["an undefined name"][0], "twice", options)((2,), (32,), (x_gpu, y_gpu, np.int32(40)))
         np.testing.assert_array_equal(y_gpu.get(), 2 * x)
         y_gpu[...] = cp.asarray(np.zeros(40, np.float32))
+    assert capfd.readouterr().err == "twice needs compute capability 8.0 and this GPU has 7.5: it runs on the simulator.\n"
     gpu = on("90")
     _, x_gpu, y_gpu = arrays()
-    cp.RawKernel(ASYNC, "twice", ("-arch=sm_75",))((2,), (32,), (x_gpu, y_gpu, np.int32(40)))
-    np.testing.assert_array_equal(y_gpu.get(), 2 * x)
-    assert gpu.launches == []
-    assert capfd.readouterr().err.splitlines() == [
-        "twice needs compute capability 9.0 and this GPU has 7.5: it runs on the simulator.",
-        "twice needs compute capability 8.0 and this GPU has 7.5: it runs on the simulator.",
-        "twice needs compute capability 8.0 and -arch=sm_75 asks for 7.5: it runs on the simulator.",
-    ]
+    for options in ((), ("-arch=sm_75",), ("-arch=sm_100a",), ("-arch=sm_90a",)):
+        kernel = cp.RawKernel(WGMMA, "twice", options)
+        kernel((2,), (32,), (x_gpu, y_gpu, np.int32(40)))
+        assert kernel.options == options
+    module = cp.RawModule(code=WGMMA, options=("-arch=sm_80",))
+    module.get_function("twice")((2,), (32,), (x_gpu, y_gpu, np.int32(40)))
+    assert gpu.launches == 5 * ["twice"] and capfd.readouterr().err == ""
+    with pytest.raises(simt.CompileError, match="architecture"):
+        cp.RawKernel(PLAIN, "twice", ("-arch=new",)).compile()
+    with pytest.raises(simt.CompileError, match="architecture"):
+        raw.RawKernel(PLAIN, "twice", ("-arch=new",)).compile()
+
+
+def test_a_gpu_gets_its_own_instructions_where_they_are_asked_for(on):
+    on("120")
+    checked = importlib.import_module("lanewise.twin.checked")
+    assert checked.as_simulated(("-arch=sm_120a", "-DN=1"))[:2] == ("-DN=1", "-arch=sm_120a")
+    assert not any("arch" in option for option in checked.as_simulated(("-arch=sm_90a", "-DN=1")))
 
 
 def test_another_error_of_the_driver_is_raised(on):
@@ -313,7 +328,7 @@ def test_kernels_of_the_course(on, capfd, name):
     assert f"{exercise.kernel} needs compute capability" in capfd.readouterr().err
 
 
-JOB = Job(ASYNC, "twice", "sm_90a", (), (1,), (32,), 0, (0, 0, ("<i4", "20000000")), (Buffer("<f4", (32,)),))
+JOB = Job(ASYNC, "twice", (), (1,), (32,), 0, (0, 0, ("<i4", "20000000")), (Buffer("<f4", (32,)),))
 
 
 def test_a_case_on_the_gpu_is_unfit_and_not_simulated(on):
@@ -380,6 +395,23 @@ def test_the_note_comes_out_of_the_judging_process(tmp_path, capfd):
     assert "simulator alone" not in str(verdict) + json.dumps(verdict.as_dict())
 
 
+def test_the_harness_of_a_gpu(on, tmp_path, monkeypatch, capsys):
+    """All but the values of what the GPU itself runs: the stand-in runs nothing."""
+    gpu = on("90")
+    monkeypatch.setattr(sys, "path", [str(Path(__file__).parent / "gpu"), *sys.path])
+    monkeypatch.setenv("OUT", str(tmp_path))
+    harness = runpy.run_path(str(Path(__file__).parent / "gpu" / "older_gpu.py"), run_name="older_gpu_harness")
+    assert harness["main"]() == 1
+    written = json.loads((tmp_path / "older_gpu.json").read_text())
+    wrong = {name: said for name, said in written["cases"].items() if said}
+    assert written["capability"] == "90" and len(written["cases"]) == 10
+    assert wrong == {"run_by_this_gpu": "AssertionError: the values on the GPU are wrong"}
+    assert gpu.launches == ["twice"] and gpu.cuda.compiler._get_arch() == older_gpu.capability() == "90"
+    assert "WRONG run_by_this_gpu AssertionError" in capsys.readouterr().out
+    monkeypatch.setattr(older_gpu, "shortfall", lambda *args: "")
+    assert harness["outcome"](harness["a_feature"]).startswith("CompileError: ")
+
+
 def test_nobody_asks_more_than_the_compiler_knows(monkeypatch):
     """Without the pinned compiler nothing is claimed."""
 
@@ -389,6 +421,6 @@ def test_nobody_asks_more_than_the_compiler_knows(monkeypatch):
     older_gpu._lowest.cache_clear()
     monkeypatch.setattr(nvrtc, "cubin", nothing)
     monkeypatch.setattr(nvrtc, "supported_archs", lambda: (75,))
-    assert older_gpu.shortfall("twice", ASYNC, (), (), "75", False) == ""
+    assert older_gpu.shortfall("twice", ASYNC, (), (), "75") == ""
     older_gpu._lowest.cache_clear()
-    assert older_gpu.shortfall("twice", ASYNC, ("-arch=new",), (), "75", False) == ""
+    assert older_gpu.shortfall("twice", ASYNC, ("-arch=new",), (), "75") == ""

@@ -135,7 +135,7 @@ def _case_on_gpu(exercise: Example, case: Case, text: str, seed: int, gpu: Gpu, 
         for name, box in zip(launch.names, launch.maps, strict=True)
     )
     job = Job(
-        text, exercise.kernel, exercise.arch, exercise.options, _dims(launch.grid), _dims(launch.block), launch.shared_bytes, args, buffers, len(POISONS)
+        text, exercise.kernel, exercise.options, _dims(launch.grid), _dims(launch.block), launch.shared_bytes, args, buffers, len(POISONS)
     )  # fmt: skip
     written = expected.keys() - set(exercise.updates)
     contents = [bytes([poison]) * data[name].nbytes if name in written else untouched[name].tobytes() for poison in POISONS for name in names]
@@ -185,7 +185,7 @@ def _require_a_sound_gpu(gpu: Gpu, folder: str) -> None:
     """Run the kernel that is known to be good; raises GpuTrouble, and sets the GPU aside, where that fails."""
     x = np.arange(256, dtype=np.int32)
     buffer = Buffer(x.dtype.str, x.shape)
-    job = Job(PROBE_SOURCE, "probe", "sm_90a", (), (2,), (128,), 0, (0, 1), (buffer, buffer))
+    job = Job(PROBE_SOURCE, "probe", (), (2,), (128,), 0, (0, 1), (buffer, buffer))
     try:
         answer, raw = _ask(job, [image_of(x.tobytes()), image_of(bytes(x.nbytes))], gpu, folder)
         if answer["ended"] == "done" and np.array_equal(buffer.array(job.split(raw)[0][1]), 3 * x + 1):

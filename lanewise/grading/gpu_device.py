@@ -10,6 +10,7 @@ from lanewise import cp, simt
 from lanewise.grading.gpu_child import LaunchFailed, Unfit
 from lanewise.grading.gpu_job import Job, Mapped, value_of
 from lanewise.simt.nvrtc import FILE_NAME
+from lanewise.twin import older_gpu
 
 DEFAULT_SHARED = 48 * 1024
 # What a kernel can bring about; every other error is the machine's.
@@ -29,11 +30,10 @@ HOPPER = "90"
 
 def run(job: Job, images: list[np.ndarray]) -> list[np.ndarray]:
     """Copy the images to the GPU, launch once, wait, and copy them back. Raises LaunchFailed, Unfit, or whatever else went wrong."""
-    hopper = cp.cuda.Device().compute_capability == HOPPER
+    hopper = older_gpu.capability() == HOPPER
     try:
-        # The simulator's architecture (CuPy asks for sm_90, without Hopper's own instructions) and file name: no macro tells one from the other.
-        options = (*job.options, f"-arch={job.arch}") if hopper else job.options
-        kernel = cp.RawKernel(f'#line 1 "{FILE_NAME}"\n{job.source}', job.kernel, options=options)
+        # The simulator's file name, as on Hopper its architecture (cp.RawKernel sees to that): no macro tells one from the other.
+        kernel = cp.RawKernel(f'#line 1 "{FILE_NAME}"\n{job.source}', job.kernel, options=job.options)
         kernel.compile()
         if kernel.simulated_because:
             raise Unfit(kernel.simulated_because)

@@ -48,7 +48,6 @@ class Job:
 
     source: str
     kernel: str
-    arch: str
     options: tuple[str, ...]
     grid: tuple[int, ...]
     block: tuple[int, ...]

@@ -13,7 +13,7 @@ import numpy as np
 
 from lanewise import simt
 from lanewise.cp import real_cupy
-from lanewise.simt import arguments, launch_limits, signature
+from lanewise.simt import arguments, launch_limits, nvrtc, signature
 from lanewise.twin import older_gpu, raw
 from lanewise.twin.arguments import check_constructor, check_form
 from lanewise.twin.host import host_copies, write_back
@@ -24,7 +24,9 @@ cupy = real_cupy()
 
 class RawKernel:
     """cupy.RawKernel; a launch with wrong arguments raises simt.KernelFault before it reaches the GPU, a source that doesn't
-    compile raises simt.CompileError from CuPy's own error. A kernel that needs a newer GPU runs on the simulator, and raises what it finds."""
+    compile raises simt.CompileError from CuPy's own error. A kernel that needs a newer GPU runs on the simulator, and raises what it finds.
+
+    The code is made for the GPU there is, with its own instructions on Hopper (sm_90a): an `-arch` among the options has no say but for a GPU's own letter."""
 
     def __init__(
         self, code: str, name: str, options: tuple[str, ...] = (), backend: str = "nvrtc", *,
@@ -66,7 +68,7 @@ class RawKernel:
     def max_dynamic_shared_size_bytes(self, size: int) -> None:
         home = self._home()
         if home is self._gpu:
-            if why := older_gpu.shared_shortfall(self.__name__, home.shared_size_bytes + size, cupy.cuda.Device().compute_capability):
+            if why := older_gpu.shared_shortfall(self.__name__, home.shared_size_bytes + size, older_gpu.capability()):
                 home = self._simulate(why)
         with self._explained():
             home.max_dynamic_shared_size_bytes = size
@@ -82,9 +84,12 @@ class RawKernel:
         if not self._compiled:
             try:
                 self._gpu.kernel  # noqa: B018  compiles
-            except (cupy.cuda.compiler.CompileException, cupy.cuda.driver.CUDADriverError) as error:
-                if why := shortfall(self.__name__, self._code, self.options, self.name_expressions, error):
+            except cupy.cuda.compiler.CompileException:
+                if why := older_gpu.shortfall(self.__name__, self._code, self.options, self.name_expressions, older_gpu.capability()):
                     return self._simulate(why)
+                with self._explained():
+                    raise
+            except cupy.cuda.driver.CUDADriverError:
                 with self._explained():
                     raise
             self._compiled = True
@@ -137,7 +142,7 @@ class RawKernel:
         values = [arg.reshape(())[()] if isinstance(arg, np.ndarray) else arg for arg in args]  # CuPy passes one element by value
         found, _ = arguments.check(self.__name__, None, parameters, values, device_arrays=True)
         if not any(finding.severity == "error" for finding in found):
-            arch = f"sm_{cupy.cuda.Device().compute_capability}"
+            arch = f"sm_{older_gpu.capability()}"
             static, allowed = gpu.shared_size_bytes, gpu.max_dynamic_shared_size_bytes
             opted = allowed if static + allowed > launch_limits.DEFAULT_SHARED else None
             found = found + launch_limits.limits(
@@ -157,14 +162,6 @@ def _defines(options: tuple[str, ...]) -> dict[str, str]:
     """Macros of the -D options: name → text."""
     found = (re.fullmatch(r"(?:-D|--define-macro=)\s*(\w+)(?:=(.*))?", option.strip()) for option in options)
     return {macro[1]: macro[2] or "1" for macro in found if macro}
-
-
-def shortfall(what: str, code: str | None, options: tuple[str, ...], names: tuple[str, ...], error: BaseException) -> str:
-    """Why this GPU can't run a text that a newer one can, where that is what CuPy's error comes from; else ""."""
-    loaded = isinstance(error, cupy.cuda.driver.CUDADriverError)
-    if code is None or (loaded and "NOT_FOUND" in str(error)):
-        return ""
-    return older_gpu.shortfall(what, code, options, names, cupy.cuda.Device().compute_capability, loaded)
 
 
 class RawModule:
@@ -206,13 +203,16 @@ class RawModule:
 
     def _on_gpu(self, ask: Callable[[], Any], simulated: Callable[[str], Any], kernel: str = "") -> Any:
         """What CuPy answers; where the module, or this kernel of it, needs a newer GPU, what `simulated` makes of the reason."""
-        try:
-            return ask()
-        except (cupy.cuda.compiler.CompileException, cupy.cuda.driver.CUDADriverError) as error:
-            if why := shortfall(kernel or "the module", self.code, self.options, self.name_expressions, error):
-                return simulated(why)
-            with explained(self.code, self.options, self.name_expressions, kernel):
-                raise
+        with explained(self.code, self.options, self.name_expressions, kernel):
+            try:
+                return ask()
+            except cupy.cuda.compiler.CompileException:
+                if self.code is None:
+                    raise
+                why = older_gpu.shortfall(kernel or "the module", self.code, self.options, self.name_expressions, older_gpu.capability())
+                if not why:
+                    raise
+        return simulated(why)
 
 
 class explained:
@@ -245,10 +245,16 @@ class explained:
 
 
 def as_simulated(options: tuple[str, ...]) -> tuple[str, ...]:
-    """The options as on the simulator: the folder of `kernels/*.cuh` on the include path, and on Hopper the architecture that has its own instructions
-    (CuPy asks for sm_90, which knows no wgmma)."""
-    from lanewise.simt.nvrtc import KERNELS
+    """The options as on the simulator: the folder of `kernels/*.cuh` on the include path, and on Hopper the architecture that has its own instructions.
 
-    if cupy.cuda.Device().compute_capability == "90" and not any(re.match(r"(-arch|--gpu-architecture)\b", option) for option in options):
-        options = (*options, "-arch=sm_90a")
-    return (*options, f"-I{KERNELS}") if KERNELS.is_dir() else options
+    CuPy puts the GPU's architecture behind the caller's options, and NVRTC takes the last number with any letter before it: of the caller's -arch=sm_90a
+    it makes sm_90a on Hopper and on an A100 sm_80a, which doesn't exist. So the caller's is left out, unless it names this very GPU.
+    """
+    here = older_gpu.capability()
+    try:
+        asked, options = nvrtc.split_arch(f"sm_{here}", options)
+        if here == "90" or asked == f"{here}a":
+            options = (*options, f"-arch=sm_{here}a")
+    except simt.CompileError:  # no architecture at all: CuPy's compiler says so
+        pass
+    return (*options, f"-I{nvrtc.KERNELS}") if nvrtc.KERNELS.is_dir() else options

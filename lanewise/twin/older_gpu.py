@@ -1,7 +1,8 @@
-"""Whether a kernel that this GPU can't take needs a newer one: asked of the compiler, since its complaints have many forms.
+"""This GPU's compute capability, and whether a kernel that it can't take needs a newer one: asked of the compiler, whose complaints have many forms.
 
 Besides "Feature '.m16n8k16' requires .target sm_80 or higher" there are names that a header declares for newer GPUs alone ("identifier "__reduce_add_sync" is
-undefined") and machine code that the driver won't load. So the text is compiled for newer and newer GPUs, to machine code, by the pinned compiler.
+undefined"). So the text is compiled for newer and newer GPUs, to machine code, by the pinned compiler. An `-arch` among the options has no say in it, as it
+has none in CuPy, which compiles for the GPU that is there.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import functools
 import re
 import sys
 
+from lanewise import cp
 from lanewise.simt import CompileError, nvrtc
 from lanewise.simt.gpus import KB, LIMITS
 
@@ -18,26 +20,25 @@ MOST_SHARED = LIMITS[90].shared_per_block
 _said: set[str] = set()
 
 
-def shortfall(what: str, code: str, options: tuple[str, ...], names: tuple[str, ...], capability: str, loaded: bool) -> str:
-    """Why a GPU of `capability` ("75") can't run a text that another GPU can, as half a sentence; "" if that isn't why it failed.
+def capability() -> str:
+    """This GPU's compute capability as CuPy has it: "90" for 9.0. All of lanewise.twin asks here."""
+    return cp.real_cupy().cuda.Device().compute_capability
 
-    `what`: the kernel's name, or other words for it. `loaded`: it compiled, and the driver refused the result.
+
+def shortfall(what: str, code: str, options: tuple[str, ...], names: tuple[str, ...], capability: str) -> str:
+    """Why a GPU of `capability` ("75") can't compile a text that another GPU can, as half a sentence; "" if that isn't why it failed.
+
+    `what`: the kernel's name, or other words for it.
     """
     try:
-        asked, others = nvrtc.split_arch(f"sm_{capability}{'a' if capability == '90' else ''}", options)
-    except CompileError:  # no architecture at all
+        need = _lowest(code, nvrtc.split_arch("sm_90a", options)[1], names, f"{capability}a" if capability == "90" else capability)
+    except CompileError:  # an option that is no architecture
         return ""
-    chosen = len(others) < len(options)
-    if loaded:
-        need = asked if chosen and not _runs(asked, capability) else ""
-    else:
-        need = _lowest(code, others, names, asked)
     if not need:
         return ""
-    has = f"-arch=sm_{asked} asks for {_number(asked)}" if chosen and not loaded else f"this GPU has {_number(capability)}"
-    if _digits(need) <= _digits(capability if loaded else asked):  # wgmma: Hopper has it, no GPU before or after
-        return f"{what} needs the instructions of compute capability {_number(need)} alone (sm_{need}) and {has}"
-    return f"{what} needs compute capability {_number(need)} and {has}"
+    if _digits(need) <= int(capability):  # wgmma: Hopper has it, no GPU before or after
+        return f"{what} needs the instructions of compute capability {_number(need)} alone (sm_{need}) and this GPU has {_number(capability)}"
+    return f"{what} needs compute capability {_number(need)} and this GPU has {_number(capability)}"
 
 
 def shared_shortfall(what: str, shared: int, capability: str) -> str:
@@ -72,12 +73,6 @@ def _compiles(code: str, arch: str, options: tuple[str, ...], names: tuple[str, 
     except CompileError:
         return False
     return True
-
-
-def _runs(arch: str, capability: str) -> bool:
-    """Whether machine code for `arch` ("90a") runs there: of the same major number, not of a later minor one; with a letter, of exactly this one."""
-    ours, theirs = _digits(capability), _digits(arch)
-    return ours == theirs if arch[-1] == "a" else ours // 10 == theirs // 10 and ours >= theirs
 
 
 def _digits(arch: str) -> int:

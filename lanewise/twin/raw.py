@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lanewise import simt
+from lanewise.simt import nvrtc
 from lanewise.simt.gpus import blocks_by_registers
 from lanewise.simt.launch_limits import DEFAULT_SHARED
 from lanewise.twin.arguments import check_constructor, check_form
@@ -23,15 +24,19 @@ ATTRIBUTES = (
 
 @functools.lru_cache(maxsize=64)
 def compiled(code: str, options: tuple[str, ...], names: tuple[str, ...]) -> simt.Module:
-    """The module of this text; equal texts share one, and with it their `__device__` variables, as in CuPy."""
-    return simt.compile(code, options=options, names=names)
+    """The module of this text; equal texts share one, and with it their `__device__` variables, as in CuPy.
+
+    An `-arch` among the options has no say: CuPy, too, compiles for the GPU that is there.
+    """
+    return simt.compile(code, options=nvrtc.split_arch("sm_90a", options)[1], names=names)
 
 
 class RawKernel:
     """A CUDA C kernel, compiled at its first launch.
 
     Args:
-        code: the source. name: of the kernel (`extern "C"`). options: compiler options, such as `("-DN=4",)`.
+        code: the source. name: of the kernel (`extern "C"`). options: compiler options, such as `("-DN=4",)`. The code is made for
+            the GPU there is, here an H200 with its own instructions (sm_90a): an `-arch` has no say. `simt.compile` takes one.
 
     Launching a faulty kernel raises `simt.KernelFault` with the explanation; a source that doesn't compile `simt.CompileError`.
     """

@@ -1,7 +1,7 @@
 """Kernels that need another GPU than this one: `python tests/gpu/older_gpu.py`; the summary goes to results/gpu/ or the folder that OUT names.
 
-An option makes any GPU the wrong one: `-arch=sm_75` has CuPy's compiler refuse what came after Turing, an architecture newer than the GPU has the driver refuse
-the machine code. Such kernels must run on the simulator, with their values in CuPy's arrays and one line on standard error. Exit status 1 where that fails.
+CuPy's compiler and lanewise are made to believe in a Turing GPU (7.5), which refuses what came after it, and in one after Hopper (12.0), which has no wgmma.
+Such kernels must run on the simulator, with their values in CuPy's arrays and one line on standard error. Exit status 1 where that fails.
 """
 
 from __future__ import annotations
@@ -11,91 +11,136 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import paths  # noqa: F401  (it makes the next imports possible)
 
 from lanewise import cp, profile, simt
+from lanewise.twin import older_gpu
 
 PLAIN = 'extern "C" __global__ void twice(const float* x, float* y, int n) {\n    int i = threadIdx.x;\n    if (i < n) y[i] = 2 * x[i];\n}\n'
 ASYNC = PLAIN.replace("    if", '    asm volatile("cp.async.wait_all;" ::: "memory");\n    if')
 NAME = PLAIN.replace("    if", "    if (__reduce_add_sync(~0u, 1u) != 32) return;\n    if")
+WGMMA = PLAIN.replace("    if", '    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");\n    if')
 TEMPLATE = 'template <typename T> __global__ void fill(T* y) { asm volatile("cp.async.wait_all;"); y[threadIdx.x] = T(threadIdx.x) / 2; }'
-OLD, NEW = "-arch=sm_75", "-arch=sm_120"
-HERE = cp.cuda.Device().compute_capability
+TURING, BLACKWELL = "75", "120"
+HERE = older_gpu.capability()
+TOO_OLD = "twice needs compute capability 8.0 and this GPU has 7.5: it runs on the simulator."
 
 
-def twice(code: str, *options: str) -> cp.RawKernel:
+@contextlib.contextmanager
+def believed(capability: str, compiled_for: str = "") -> Iterator[None]:
+    """In here this GPU is one of `capability`, CuPy compiles for `compiled_for` or for it. A GPU loads no machine code of another kind, and CuPy keeps what
+    it has compiled: for another kind this is for texts alone that don't compile."""
+    compiler = cp.real_cupy().cuda.compiler
+    saved = compiler._get_arch, older_gpu.capability
+    compiler._get_arch, older_gpu.capability = lambda: compiled_for or capability, lambda: capability
+    try:
+        yield
+    finally:
+        compiler._get_arch, older_gpu.capability = saved
+
+
+def twice(code: str, *options: str, shared: int = 0) -> cp.RawKernel:
     """Launches on a view in the middle of an allocation; raises AssertionError unless the values are right and all around is as it was."""
     whole = np.arange(96, dtype=np.float32)
     x, y = cp.asarray(whole[:32]), cp.asarray(whole)
     kernel = cp.RawKernel(code, "twice", options=options)
-    kernel((1,), (32,), (x, y[32:64], np.int32(32)))
+    if shared:
+        kernel.max_dynamic_shared_size_bytes = shared
+    kernel((1,), (32,), (x, y[32:64], np.int32(32)), shared_mem=shared)
     whole[32:64] = 2 * whole[:32]
     assert np.array_equal(y.get(), whole), "the values on the GPU are wrong"
     return kernel
 
 
-def refused_by_the_compiler() -> str:
-    assert twice(ASYNC, OLD).simulated_because
-    return "twice needs compute capability 8.0 and -arch=sm_75 asks for 7.5: it runs on the simulator."
+def a_feature() -> str:
+    with believed(TURING):
+        assert twice(ASYNC).simulated_because
+    return TOO_OLD
 
 
-def an_error_on_the_simulator_too() -> str:
-    """The simulator takes the option as the GPU does: the header hides the name from both."""
-    try:
-        twice(NAME, OLD)
-    except simt.CompileError as error:
-        assert "__reduce_add_sync" in str(error), error
-        return ""
-    raise AssertionError("it compiled")
+def a_name() -> str:
+    """The header hides it."""
+    with believed(TURING):
+        assert twice(NAME).simulated_because
+    return TOO_OLD
 
 
-def refused_by_the_driver() -> str:
-    assert twice(PLAIN, NEW).simulated_because
-    return f"twice needs compute capability 12.0 and this GPU has {HERE[:-1]}.{HERE[-1]}: it runs on the simulator."
+def an_architecture_in_the_options() -> str:
+    """It has no say, though CuPy's compiler would stop at the letter."""
+    with believed(TURING):
+        assert twice(ASYNC, "-arch=sm_90a").simulated_because
+    return TOO_OLD
+
+
+def hoppers_alone() -> str:
+    with believed(BLACKWELL):
+        assert twice(WGMMA).simulated_because
+    return "twice needs the instructions of compute capability 9.0 alone (sm_90a) and this GPU has 12.0: it runs on the simulator."
+
+
+def shared_memory() -> str:
+    with believed(TURING, compiled_for=HERE):
+        assert twice(PLAIN, shared=96 << 10).simulated_because
+    return "twice asks for 96 KB of shared memory a block and this GPU has 64: it runs on the simulator."
 
 
 def run_by_this_gpu() -> str:
-    assert twice(PLAIN, OLD if HERE == "75" else "-DN=1").simulated_because == ""
+    """What any GPU can run, whatever architecture the options name; and what this one can."""
+    for options in ((), ("-arch=sm_75",), ("-arch=sm_120",), ("-arch=sm_90a",)):
+        assert twice(PLAIN, *options).simulated_because == ""
+    assert twice(f"// here\n{ASYNC if int(HERE) >= 80 else PLAIN}", "-arch=sm_75").simulated_because == ""
     return ""
 
 
 def a_fault() -> str:
     x, y = cp.zeros(32, cp.float32), cp.zeros(32, cp.float32)
-    try:
-        cp.RawKernel(ASYNC, "twice", options=(OLD,))((2,), (32,), (x, y[:31], np.int32(32)))
-    except simt.KernelFault as error:
-        assert "y[31]" in str(error), error
-        return refused_by_the_compiler()
+    with believed(TURING):
+        try:
+            cp.RawKernel(ASYNC, "twice")((2,), (32,), (x, y[:31], np.int32(32)))
+        except simt.KernelFault as error:
+            assert "y[31]" in str(error), error
+            return TOO_OLD
     raise AssertionError("nothing was found")
+
+
+def another_error() -> str:
+    """It stays what it is."""
+    with believed(TURING):
+        try:
+            twice(ASYNC.replace("2 * x", "2 * z"))
+        except simt.CompileError as error:
+            assert 'identifier "z" is undefined' in str(error), error
+            return ""
+    raise AssertionError("it compiled")
 
 
 def a_module() -> str:
     y = cp.zeros(32, cp.float32)
-    cp.RawModule(code=TEMPLATE, options=(OLD,), name_expressions=["fill<float>"]).get_function("fill<float>")((1,), (32,), (y,))
+    with believed(TURING):
+        cp.RawModule(code=TEMPLATE, name_expressions=["fill<float>"]).get_function("fill<float>")((1,), (32,), (y,))
     assert np.array_equal(y.get(), np.arange(32) / 2), "the values on the GPU are wrong"
-    return "fill<float> needs compute capability 8.0 and -arch=sm_75 asks for 7.5: it runs on the simulator."
+    return TOO_OLD.replace("twice", "fill<float>")
 
 
 def a_profile() -> str:
     x, y = cp.arange(32, dtype=cp.float32), cp.zeros(32, cp.float32)
-    report = profile(cp.RawKernel(ASYNC, "twice", options=(OLD,)), (1,), (32,), (x, y, np.int32(32)))
-    assert report.ok and report.gpu_values_equal is None and not y.any()
-    return refused_by_the_compiler()
+    with believed(TURING):
+        report = profile(cp.RawKernel(ASYNC, "twice"), (1,), (32,), (x, y, np.int32(32)))
+    assert report.ok and report.gpu_values_equal is None and not y.get().any()
+    return TOO_OLD
 
 
 CASES: tuple[Callable[[], str], ...] = (
-    refused_by_the_compiler, an_error_on_the_simulator_too, refused_by_the_driver, run_by_this_gpu, a_fault, a_module, a_profile,
+    a_feature, a_name, an_architecture_in_the_options, hoppers_alone, shared_memory, run_by_this_gpu, a_fault, another_error, a_module, a_profile,
 )  # fmt: skip
 
 
 def outcome(case: Callable[[], str]) -> str:
     """What is wrong with a case, "" if nothing."""
-    from lanewise.twin import older_gpu
-
     older_gpu._said.clear()  # each case is the first one
     said = io.StringIO()
     try:

@@ -148,7 +148,7 @@ def test_the_sandbox_passes_on_what_the_gpu_says(gpu, tmp_path, word, kind, scor
 
 def test_a_job_is_read_as_it_was_written(tmp_path):
     buffers = (Buffer("<f4", (2, 3)), Buffer("<u2", ()), Buffer("<i4", (0,)))
-    job = Job("text", "k", "sm_90a", ("-DA=1",), (1, 2, 3), (4,), 5, (0, 1, 2, ("<f8", np.float64(0.1).tobytes().hex())), buffers, 2)
+    job = Job("text", "k", ("-DA=1",), (1, 2, 3), (4,), 5, (0, 1, 2, ("<f8", np.float64(0.1).tobytes().hex())), buffers, 2)
     images = [np.arange(2 * GUARD + buffer.nbytes, dtype=np.uint32).astype(np.uint8) for _ in range(2) for buffer in buffers]
     with (tmp_path / "job").open("wb") as file:
         job.write(file, images)

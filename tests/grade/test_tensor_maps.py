@@ -30,7 +30,7 @@ def test_arguments_map_the_cases_own_arrays():
 def test_a_job_keeps_its_maps():
     buffers = (Buffer("<f2", (8, 64)), Buffer("<f2", (8, 16)))
     args = (Mapped(0, (8, 64), "128B"), Mapped(1, (8, 16), "none"), 0, ("<i4", np.int32(8).tobytes().hex()))
-    job, file = Job("text", "k", "sm_90a", (), (1,), (32,), 0, args, buffers), io.BytesIO()
+    job, file = Job("text", "k", (), (1,), (32,), 0, args, buffers), io.BytesIO()
     job.write(file, [image_of(bytes(buffer.nbytes)) for buffer in buffers])
     file.seek(0)
     assert read_job(file)[0] == job
