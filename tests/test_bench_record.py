@@ -30,6 +30,7 @@ MEASURING = {
     "flash3_switches": {"measure": "flash3_switches"},
     "fp32_ladder": {"measure": "fp32_ladder"},
     "matmul_ladder": {"measure": "tensor_ladder"},
+    "mma_beside": {"measure": "mma_beside"},
     "memory_levels": {"memory_levels": "memory_levels", "bandwidth_by_stride": "bandwidth_by_stride"},
     "streamed": {"measure": "streamed"},
     "tile_copies": {"tile_copies": "tile_copies"},
@@ -75,7 +76,7 @@ def test_each_bench_puts_its_rows_where_it_was_told(module: str, monkeypatch: py
     monkeypatch.setattr("lanewise.cp.real_cupy", lambda: CUPY)
     monkeypatch.setattr("lanewise.cp", CUPY) if module == "tile_copies" else None
     monkeypatch.setattr(bench, "summary", lambda rows: [], raising=False)
-    row = {"kernel": "x", "d": 64, "N": 512, "causal": False, "TFLOPs": 2.0, "ratio": 1.1, "low": 1.0, "high": 1.2}
+    row = {"kernel": "x", "how": "alone", "d": 64, "N": 512, "causal": False, "TFLOPs": 2.0, "ratio": 1.1, "low": 1.0, "high": 1.2}
     row |= dict.fromkeys(("PyTorch", "cuDNN", "same_bits"), 1.0)
     for function in MEASURING[module]:
         monkeypatch.setattr(bench, function, lambda *_, **__: [dict(row)])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 LADDERS = (
     "memory_levels", "waiting", "every_rung", "fp32_ladder", "attention_ladder", "matmul_ladder", "flash2_switches", "flash3_switches", "backward_ladder",
-    "tile_sweep", "tile_copies", "streamed",
+    "tile_sweep", "mma_beside", "tile_copies", "streamed",
 )  # fmt: skip
 NEEDS_TORCH = ("fp32_ladder", "attention_ladder", "matmul_ladder", "flash2_switches", "flash3_switches", "backward_ladder")
 
