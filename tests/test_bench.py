@@ -56,7 +56,15 @@ def test_the_gpu_ladders_say_what_they_need(capsys: pytest.CaptureFixture[str], 
 def test_the_ladders_are_the_modules_that_are_there() -> None:
     modules = {name: importlib.import_module(f"lanewise.bench.{name}") for name in bench.LADDERS}
     assert {name for name, module in modules.items() if "import torch" in inspect.getsource(module)} == set(bench.NEEDS_TORCH)
-    files = {path.stem for path in Path(bench.__file__).parent.glob("*.py")} - {"__init__", "simulator", "numba_kernels", "duel", "layer", "libraries", "record"}
+    files = {path.stem for path in Path(bench.__file__).parent.glob("*.py")} - {
+        "__init__",
+        "simulator",
+        "numba_kernels",
+        "duel",
+        "layer",
+        "libraries",
+        "record",
+    }
     assert files == set(bench.LADDERS) and len(bench.LADDERS) == len(files)
 
 
@@ -73,6 +81,8 @@ def on_a_gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, torch: bool, faili
             called.append(name.rpartition(".")[2])
             if called[-1] == "attention_ladder":
                 results.write(table, tmp_path / "x1.json")
+            if called[-1] == failing == "every_rung":
+                raise MemoryError("no room")
             return int(called[-1] == failing)
 
         return SimpleNamespace(main=main)
@@ -88,7 +98,8 @@ def on_a_gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, torch: bool, faili
 
 def test_all_ladders_are_measured_and_the_picture_is_drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert on_a_gpu(monkeypatch, tmp_path, torch=True) == (0, list(bench.LADDERS))
-    assert "the attention ladder is drawn in results/x1_ladder.svg" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "written to results/x1.json: attention_ladder; not measured: none\nthe attention ladder is drawn in results/x1_ladder.svg" in said
     assert (tmp_path / "x1_ladder.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
@@ -99,8 +110,13 @@ def test_without_pytorch_the_others_are_still_measured(monkeypatch: pytest.Monke
     assert "attention_ladder: left out, it needs PyTorch to stand beside: pip install torch" in said and "no picture: the attention ladder" in said
 
 
-def test_a_ladder_that_fails_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert on_a_gpu(monkeypatch, tmp_path, torch=True, failing="waiting") == (1, list(bench.LADDERS))
+@pytest.mark.parametrize(("failing", "said"), [("waiting", ""), ("every_rung", "every_rung: MemoryError: no room\n")])
+def test_a_ladder_that_fails_does_not_stop_the_others(
+    failing: str, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert on_a_gpu(monkeypatch, tmp_path, torch=True, failing=failing) == (1, list(bench.LADDERS))
+    out = capsys.readouterr().out
+    assert said in out and f"written to results/x1.json: attention_ladder; not measured: {failing}\n" in out
 
 
 def test_a_child_that_fails_is_told() -> None:

@@ -16,7 +16,11 @@ from lanewise import results
 from lanewise.bench import record
 
 RUNTIME = SimpleNamespace(getDeviceProperties=lambda _: {"name": b"NVIDIA X1", "major": 9, "multiProcessorCount": 2}, runtimeGetVersion=lambda: 13000)
-CUDA = SimpleNamespace(runtime=RUNTIME, ExternalStream=lambda _: SimpleNamespace(use=lambda: None))
+CUDA = SimpleNamespace(
+    runtime=RUNTIME,
+    ExternalStream=lambda _: SimpleNamespace(use=lambda: None),
+    Device=lambda: SimpleNamespace(compute_capability="90"),
+)
 CUPY = SimpleNamespace(__version__="14", cuda=CUDA)
 TORCH = SimpleNamespace(
     __version__="2.9",
@@ -27,6 +31,8 @@ TORCH = SimpleNamespace(
 MEASURING = {
     "attention_ladder": {"measure": "attention_ladder"},
     "backward_ladder": {"measure": "backward_ladder"},
+    "every_rung": {"measure": "every_rung"},
+    "flash2_switches": {"switches": "flash2_switches", "short_launches": "short_launches"},
     "flash3_switches": {"measure": "flash3_switches"},
     "fp32_ladder": {"measure": "fp32_ladder"},
     "matmul_ladder": {"measure": "tensor_ladder"},
@@ -34,6 +40,7 @@ MEASURING = {
     "memory_levels": {"memory_levels": "memory_levels", "bandwidth_by_stride": "bandwidth_by_stride"},
     "streamed": {"measure": "streamed"},
     "tile_copies": {"tile_copies": "tile_copies"},
+    "tile_sweep": {"measure": "tile_sweep"},
 }
 
 
@@ -74,8 +81,10 @@ def test_each_bench_puts_its_rows_where_it_was_told(module: str, monkeypatch: py
     bench: Any = importlib.import_module(f"lanewise.bench.{module}")
     monkeypatch.setitem(sys.modules, "torch", TORCH)
     monkeypatch.setattr("lanewise.cp.real_cupy", lambda: CUPY)
-    monkeypatch.setattr("lanewise.cp", CUPY) if module == "tile_copies" else None
-    monkeypatch.setattr(bench, "summary", lambda rows: [], raising=False)
+    if module in ("tile_copies", "every_rung"):
+        monkeypatch.setattr("lanewise.cp", CUPY)
+    for told in ("summary", "correlations"):
+        monkeypatch.setattr(bench, told, lambda _: [], raising=False)
     row = {"kernel": "x", "how": "alone", "d": 64, "N": 512, "causal": False, "TFLOPs": 2.0, "ratio": 1.1, "low": 1.0, "high": 1.2}
     row |= dict.fromkeys(("PyTorch", "cuDNN", "same_bits"), 1.0)
     for function in MEASURING[module]:
@@ -84,3 +93,15 @@ def test_each_bench_puts_its_rows_where_it_was_told(module: str, monkeypatch: py
     written = json.loads((tmp_path / "x1.json").read_text(encoding="utf-8"))
     for table in MEASURING[module].values():
         assert written[table]["rows"] == [row] and written[table]["device"] == "NVIDIA X1"
+
+
+def test_waiting_measures_each_of_its_tables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from lanewise.bench import waiting
+
+    monkeypatch.setattr("lanewise.cp.real_cupy", lambda: CUPY)
+    monkeypatch.setattr(waiting, "TABLES", {name: lambda cp, name=name: [{"measured": name}] for name in waiting.TABLES})
+    assert waiting.main(["--out", str(tmp_path / "x1.json")]) == 0
+    written = json.loads((tmp_path / "x1.json").read_text(encoding="utf-8"))
+    assert {name: written[name]["rows"] for name in waiting.TABLES} == {name: [{"measured": name}] for name in waiting.TABLES}
+    assert waiting.main(["--only", "chains", "--out", str(tmp_path / "one.json")]) == 0
+    assert [name for name, entry in json.loads((tmp_path / "one.json").read_text(encoding="utf-8")).items() if isinstance(entry, dict)] == ["chains"]
