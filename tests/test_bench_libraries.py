@@ -128,13 +128,16 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_row_of_the_ladder_has_every_rung_rival_and_reference(both: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     short(monkeypatch)
     monkeypatch.setattr(libraries, "REFERENCES", tuple(libraries.Reference(r.name, r.prepare, r.pairs) for r in libraries.REFERENCES))
-    row = attention_ladder.measure_point(both[0], ladder(), 64, 32, True, 0.0, set())
-    assert [row.pop(key) for key in ("d", "heads", "causal", "N", "MHz")] == [64, 8, True, 32, 1.0]
-    speed = 4 * 8 * (32 * 33 // 2) * 64 / 1e9  # TFLOP/s of what takes a millisecond
-    names = ["flash2", "flash3", "FlashAttention-2", "cuDNN", *NAMES]
-    assert {name: row.pop(name) for name in names} == dict.fromkeys(names, pytest.approx(speed))
-    pairs = [f"{rung} / {name}" for rung in ("flash2", "flash3") for name in ("FlashAttention-2", "cuDNN")] + [f"flash3 / {name}" for name in NAMES]
+    row, others = attention_ladder.measure_point(both[0], ladder(), 64, 32, True, 0.0, set())
+    shape = {"d": 64, "N": 32, "heads": 8, "causal": True}
+    assert {key: row.pop(key) for key in shape} == shape and row.pop("MHz") == 1.0
+    speed = pytest.approx(4 * 8 * (32 * 33 // 2) * 64 / 1e9)  # TFLOP/s of what takes a millisecond
+    names = ["flash2", "flash3", "FlashAttention-2", "cuDNN"]
+    assert {name: row.pop(name) for name in names} == dict.fromkeys(names, speed)
+    pairs = [f"{rung} / {name}" for rung in ("flash2", "flash3") for name in ("FlashAttention-2", "cuDNN")]
     assert set(row) == {f"{pair}{end}" for pair in pairs for end in ("", " low", " high")} and set(row.values()) == {1.0}
+    beside = {"ms": 1.0, "TFLOPs": speed, "rung": "flash3", "ratio": 1.0, "low": 1.0, "high": 1.0}
+    assert others == [{"library": r.name, **shape, **beside, "pairs": r.pairs} for r in libraries.REFERENCES]
 
 
 def test_a_rung_that_differs_from_a_rival_stops_the_ladder(both: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,9 +154,10 @@ def test_the_ladder_is_checked_before_it_is_timed(both: tuple[Any, Any], monkeyp
     monkeypatch.setattr(attention_ladder, "rungs", lambda capability: ladder() if capability == 90 else [])
     monkeypatch.setattr(attention_ladder.compare_errors, "__defaults__", (64,))
     assert attention_ladder.main(["--sizes", "32", "--warm-up", "0", "--out", str(tmp_path / "x1.json")]) == 0
-    table = json.loads((tmp_path / "x1.json").read_text(encoding="utf-8"))["attention_ladder"]
+    tables = json.loads((tmp_path / "x1.json").read_text(encoding="utf-8"))
+    table, others = tables["attention_ladder"], tables["attention_references"]["rows"]
     assert [(row["d"], row["causal"]) for row in table["rows"]] == [(64, False), (64, True), (128, False), (128, True)]
-    assert table["versions"]["cudnn"] == "91000" and all("flash3 / PyTorch math high" in row for row in table["rows"])
+    assert table["versions"]["cudnn"] == "91000" and [row["library"] for row in others] == ["PyTorch efficient", "PyTorch math"] * 4
 
     def late(q: Any, k: Any, v: Any, o: Any, lse: Any, causal: bool, scale: float) -> Callable[[], None]:
         launch = prepare(q, k, v, o, lse, causal, scale)

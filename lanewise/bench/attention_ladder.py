@@ -1,11 +1,11 @@
-"""The tensor-core rungs beside the libraries, forward, one run: results/<gpu>.json, table attention_ladder.
+"""The tensor-core rungs beside the libraries, forward, one run: results/<gpu>.json, tables attention_ladder and attention_references.
 
 Random inputs of one layout and dtype for all (16,384 tokens, heads · d = 2048; each of q, k, v, o is 67 MB, so that a launch's inputs have left the L2
 when it begins), log-sum-exp written by all that can. Turns taken (A B B A, 50 pairs after 2 s of warm-up), the median of the ratios with its 95 % interval.
 FLOP/s by 4·heads·Nq·Nk·d, for causal masks by the pairs that aren't masked (bottom-right aligned; equal to PyTorch's top-left for Nq = Nk). Beside them:
-PyTorch's FlashAttention-2 and cuDNN, and the flash-attn-4 package where it is installed; for scale, in fewer turns with the last rung, PyTorch's
-memory-efficient and math backends and its FlexAttention (Triton), each where it runs. Before it is timed, every rung is compared with float64 on poisoned
-outputs, ragged, causal and with rows without a key, and its error at N = 2048 must be at most 1.1 times PyTorch's.
+PyTorch's FlashAttention-2 and cuDNN, and the flash-attn-4 package where it is installed; in the second table, in fewer turns with the last rung,
+PyTorch's memory-efficient and math backends and its FlexAttention (Triton), each where it runs. Before it is timed, every rung is compared with float64
+on poisoned outputs, ragged, causal and with rows without a key, and its error at N = 2048 must be at most 1.1 times PyTorch's.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from lanewise import results
 from lanewise.bench import layer
-from lanewise.bench.duel import Duel, clocks, duel
+from lanewise.bench.duel import clocks, duel
 from lanewise.bench.layer import exact, flops, poisoned, random, relative
 from lanewise.bench.libraries import APART, TURN_MS, first, rivals, running
 from lanewise.bench.record import options, record, rounded, sizes
@@ -66,14 +66,15 @@ def compare_errors(cp: Any, rung: Rung, n: int = 2048) -> None:
             torch.cuda.synchronize()
 
 
-def measure_point(cp: Any, all_rungs: list[Rung], d: int, n: int, causal: bool, warm_up_s: float, gone: set[str]) -> results.Row:
-    """One row: TFLOP/s of every rung, rival and reference, and the ratios; references by turns with the last rung. `gone`: see running."""
+def measure_point(cp: Any, all_rungs: list[Rung], d: int, n: int, causal: bool, warm_up_s: float, gone: set[str]) -> tuple[results.Row, list[results.Row]]:
+    """TFLOP/s of every rung and rival, and the ratios; and a row for each reference, beside the last rung. `gone`: see `running`."""
     heads = layer.heads(n, d)
     work = flops(heads, n, d, causal)
     q, k, v = (random(cp, (heads, n, d), n + d + i) for i in range(3))
     o, lse = poisoned(cp, q)
     others = rivals(q, k, v, causal)
-    row: results.Row = {"d": d, "N": n, "heads": heads, "causal": causal}
+    shape: results.Row = {"d": d, "N": n, "heads": heads, "causal": causal}
+    row, references = dict(shape), []
     for rung in all_rungs:
         mine = rung.prepare(q, k, v, o, lse, causal, 1 / math.sqrt(d))
         o.fill(cp.nan)
@@ -86,22 +87,20 @@ def measure_point(cp: Any, all_rungs: list[Rung], d: int, n: int, causal: bool, 
             warm_up_s = min(warm_up_s, AGAIN_S)
             row[rung.name] = max(row.get(rung.name, 0.0), work / fought.ms / 1e9)
             row[name] = max(row.get(name, 0.0), work / fought.other_ms / 1e9)
-            row |= ratio(f"{rung.name} / {name}", fought)
+            row[f"{rung.name} / {name}"] = fought.ratio
+            row[f"{rung.name} / {name} low"], row[f"{rung.name} / {name} high"] = fought.low, fought.high
     row |= clocks()
     for reference, other in running(cp, q, k, v, o, causal, gone):
         fought = duel(cp, mine, other, reference.pairs, warm_up_s, TURN_MS)
-        row[reference.name] = work / fought.other_ms / 1e9
-        row |= ratio(f"{rung.name} / {reference.name}", fought)
-    return row
+        references.append(
+            {"library": reference.name, **shape, "ms": fought.other_ms, "TFLOPs": work / fought.other_ms / 1e9, "rung": rung.name, "ratio": fought.ratio,
+             "low": fought.low, "high": fought.high, "pairs": reference.pairs}
+        )  # fmt: skip
+    return row, references
 
 
-def ratio(name: str, fought: Duel) -> dict[str, float]:
-    """The parts of a row that tell how many times faster, with the interval."""
-    return {name: fought.ratio, f"{name} low": fought.low, f"{name} high": fought.high}
-
-
-def measure(sizes: Sequence[int], warm_up_s: float) -> list[results.Row]:
-    """All points; raises AssertionError when a rung is wrong."""
+def measure(sizes: Sequence[int], warm_up_s: float) -> tuple[list[results.Row], list[results.Row]]:
+    """The rows of both tables; raises AssertionError when a rung is wrong."""
     from lanewise.cp import real_cupy
 
     cp = real_cupy()
@@ -109,16 +108,20 @@ def measure(sizes: Sequence[int], warm_up_s: float) -> list[results.Row]:
     for rung in climbed:
         check(cp, rung)
         compare_errors(cp, rung)
-    rows, gone = [], set[str]()
+    rows: list[results.Row] = []
+    references: list[results.Row] = []
+    gone: set[str] = set()
     for d in (64, 128):
         for n in sizes:
             for causal in (False, True):
-                row = measure_point(cp, climbed, d, n, causal, warm_up_s, gone)
+                row, others = measure_point(cp, climbed, d, n, causal, warm_up_s, gone)
                 rows += rounded([row])
+                references += rounded(others)
                 print(", ".join(f"{key} {x:.3f}" if isinstance(x, float) and x < 10 else f"{key} {x:.0f}" if isinstance(x, float) else f"{key} {x}"
                                 for key, x in row.items() if "low" not in key and "high" not in key), flush=True)  # fmt: skip
+                print("; ".join(f"{each['library']} {each['TFLOPs']:.0f}, {each['rung']} {each['ratio']:.2f} x that" for each in others), flush=True)
             cp.get_default_memory_pool().free_all_blocks()
-    return rows
+    return rows, references
 
 
 def geometric_mean(values: Sequence[float]) -> float:
@@ -150,8 +153,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     cp = real_cupy()
     cp.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream).use()  # one stream for all
-    rows = measure(asked.sizes, asked.warm_up)
-    record(cp, "attention_ladder", COMMAND, rows, asked.out, torch=torch.__version__, cudnn=str(torch.backends.cudnn.version()))
+    rows, references = measure(asked.sizes, asked.warm_up)
+    for name, table in (("attention_ladder", rows), ("attention_references", references)):
+        record(cp, name, COMMAND, table, asked.out, torch=torch.__version__, cudnn=str(torch.backends.cudnn.version()))
     for line in summary(rows):
         print(line)
     return 0
