@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from lanewise.claims.tiles import tile_costs, tile_sweep
 from lanewise.results import Row, Table
 from lanewise.simt.gpus import GPUS, KB
 
@@ -276,25 +277,11 @@ def shares_of_a_product(attention: Table, tensor: Table) -> Figures:
     return {f"{name}_of_product": f"{100 * max(attention.column(column)) / fastest:.0f}" for name, column in RUNGS.items()}
 
 
-def tile_costs(table: Table) -> Figures:
-    square = [row for row in table.rows if row["Br"] == row["Bc"] == 64 and row["warps"] == 4]
-    largest = [row for row in table.rows if row["Br"] == row["Bc"] == 128 and row["warps"] == 4]
-
-    def listed(rows: list[Row], column: str) -> str:
-        return " and ".join(f"{row[column]:,}" for row in sorted(rows, key=lambda row: row["d"]))
-
-    columns = {"registers": "registers", "spilled": "spilled_bytes", "shared": "shared_bytes", "blocks": "blocks_an_SM"}
-    found = {"cost_ds": listed(square, "d")}
-    for name, rows in (("square", square), ("large", largest)):
-        found |= {f"{name}_{what}": listed(rows, column) for what, column in columns.items()}
-    return found
-
-
 OF = {
     function.__name__: function
     for function in (
         memory_levels, bandwidth_by_stride, fp32_ladder, branches, sums, atomic_orders, occupied, naive_steps, ways, tiles, keys_outer, unstored_scores,
         softmax_slots, listing_a_ones, tile_sums, far_below, listing_b, backward, sixteen_bits, stages, streamed, streamed_keys,
-        short_launches, flash2_switches, attention_ladder, tensor_ladder, tile_costs,
+        short_launches, flash2_switches, attention_ladder, tensor_ladder, tile_costs, tile_sweep,
     )
 }  # fmt: skip

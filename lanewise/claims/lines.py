@@ -146,7 +146,10 @@ CLAIMS = (
           "d = {cost_ds}, four warps: the square tile takes {square_registers} registers, {square_shared} bytes, and {square_blocks} blocks fit; the one "
           "twice as long each way {large_registers} registers and {large_spilled} bytes spilled a thread, {large_shared} bytes, {large_blocks} blocks",
           ("tile_costs",)),
-    later("13b", "ch24", "64 × 64 tiles are typical; smaller ones cost overhead and parallelism", "a sweep, with blocks in flight, decides"),
+    Claim("13b", "ch24", "64 × 64 tiles are typical; smaller ones cost overhead and parallelism", "a sweep, with blocks in flight, decides",
+          "confirmed with a condition", "Smaller ones are slower, but more of their blocks fit an SM. Larger ones are mostly faster still.",
+          "{sweep_tiles} tiles of flash2, {sweep_shapes} shapes; fastest: {sweep_winners}, the article's for {square_first}; with four warps it has "
+          "{square_share} % of the fastest's speed, with half the keys {smallest_share} %", ("tile_sweep",)),
     Claim("14", "ch18, ch19", "fp16, bf16 or tf32 for the products, softmax in fp32", "an error budget by part", "confirmed with a condition",
           "The sums of the products must be float32, too; and bf16 has less accuracy than fp16, not more.",
           "error of the output with one part in fp16: weights {s_weights}, Q, K, V {s_inputs}, scores {s_scores}, sums {s_sums}; with scores up to {l_size} "
@@ -181,5 +184,7 @@ CLAIMS = (
           "N = {backward_N}: P made again costs {backward_flops} more flops and {backward_less} × fewer compulsory bytes; beside the inputs and gradients "
           "{held_again} bytes are held instead of {held_stored}", ("backward",)),
     later("19d", "ch29 to ch33", "quantised, sparse, low-rank and domain variants", "each has a shape where it fails"),
-    later("19e", "ch24", "tiles chosen while the program runs (dynamic tiling)", "some per cent against one tile for all shapes"),
+    Claim("19e", "ch24", "tiles chosen while the program runs (dynamic tiling)", "some per cent against one tile for all shapes", "confirmed with a condition",
+          "A tile for each d, chosen once, is near the best for both lengths and masks of the sweep.",
+          "{fixed}: in the worst of {sweep_shapes} shapes {fixed_share} % of the fastest's speed", ("tile_sweep",)),
 )  # fmt: skip
