@@ -1,4 +1,4 @@
-"""The attention ladder as a picture: rungs of the course and libraries, TFLOP/s over the length, in the manner of `plots`: SVG text from a table's rows."""
+"""The attention ladder as a picture: rungs of the course and libraries over the length, and every rung at one; as in `plots`, SVG text from tables' rows."""
 
 from __future__ import annotations
 
@@ -8,19 +8,25 @@ from collections.abc import Mapping, Sequence
 from lanewise.plots import Picture, _Canvas, _n
 
 OURS, LIBRARIES = ("flash3", "flash2"), ("FlashAttention-4", "cuDNN", "FlashAttention-2")
-# Ours are orange, libraries blue; dashes tell one line of a colour from another for those who can't tell colours.
-_DASHES = {"flash3": "", "flash2": "6 3", "FlashAttention-4": "", "cuDNN": "6 3", "FlashAttention-2": "2 3"}
+REFERENCES = ("FlexAttention", "PyTorch efficient", "PyTorch math")
+# Ours are orange, libraries blue, references grey; dashes tell one line of a colour from another for those who can't tell colours.
+_DASHES = {"flash2": "6 3", "cuDNN": "6 3", "FlashAttention-2": "2 3", "PyTorch efficient": "6 3", "PyTorch math": "2 3"}
+_WIDTHS = {"ours": 2.4, "theirs": 1.6, "others": 1.2}
 _COLOURS = (
-    "<style>.ours{stroke:#b45309;fill:none}.theirs{stroke:#2563ab;fill:none}"
-    "@media (prefers-color-scheme:dark){.ours{stroke:#f2a65a}.theirs{stroke:#7ab8ff}}</style>"
+    "<style>.ours{stroke:#b45309;fill:none}.theirs{stroke:#2563ab;fill:none}.others{stroke:#6b7280;fill:none}"
+    "@media (prefers-color-scheme:dark){.ours{stroke:#f2a65a}.theirs{stroke:#7ab8ff}.others{stroke:#9ca3af}}</style>"
 )
-_WIDE, _TALL, _LEFT, _TOP, _NAMES, _BELOW = 240, 190, 44, 62, 138, 52
+_WIDE, _TALL, _LEFT, _TOP, _NAMES, _BELOW = 240, 190, 44, 62, 160, 52
+_BAR, _LINE = 300, 22  # of every_rung: the longest bar, and a rung's height
+
+Rows = Sequence[Mapping[str, object]]
 
 
-def attention_ladder(rows: Sequence[Mapping[str, object]], origin: str = "", title: str = "") -> Picture:
-    """Four panels, a head size a column, full and causal; one line for each rung and library that all rows of a panel name, TFLOP/s over N.
+def attention_ladder(rows: Rows, origin: str = "", title: str = "", references: Rows = (), steps: Rows = ()) -> Picture:
+    """Four panels, a head size a column, full and causal; one line for each rung and library, TFLOP/s over N. Below, a bar for each rung of the course.
 
-    `rows`: of the table attention_ladder: d, N, causal, and TFLOP/s under the names of OURS and LIBRARIES. `origin`: a line below, device, date and command.
+    `rows`: of the table attention_ladder: d, N, causal, and TFLOP/s under the names of OURS and LIBRARIES, which stand in all rows of a panel or aren't drawn.
+    `references`: of attention_references, at whichever lengths there are. `steps`: of every_rung. `origin`: lines below, device, date and command.
     Raises ValueError where no row names a rung or a length isn't positive.
     """
     names = [name for name in (*OURS, *LIBRARIES) if any(name in row for row in rows)]
@@ -36,18 +42,49 @@ def attention_ladder(rows: Sequence[Mapping[str, object]], origin: str = "", tit
         for line, causal in enumerate((False, True)):
             panel = sorted((row for row in rows if row["d"] == d and row["causal"] == causal), key=lambda row: _value(row, "N"))
             if panel:
+                lengths = [_value(row, "N") for row in panel]
+                lines = {name: [(n, _value(row, name)) for n, row in zip(lengths, panel, strict=True)] for name in names if all(name in row for row in panel)}
+                lines |= _reference_lines([row for row in references if row["d"] == d and row["causal"] == causal and row["N"] in lengths])
                 what = f"d = {d:g}, {'causal' if causal else 'full'}"
                 x, y = _LEFT + column * (_WIDE + _NAMES + _LEFT), _TOP + line * (_TALL + _BELOW)
-                said.append(f"{what}: {_panel(canvas, x, y, panel, names, high, step, what)}")
-    canvas.text(12, canvas.height + 22, "orange: kernels of this course; blue: libraries", "dim")
-    if origin:
-        canvas.text(12, canvas.height + 16, origin, "dim small")
+                said.append(f"{what}: {_panel(canvas, x, y, lengths, lines, high, step, what)}")
+    legend = "orange: kernels of this course; blue: libraries"
+    canvas.text(12, canvas.height + 22, f"{legend}; grey: PyTorch's other ways" if references else legend, "dim")
+    if steps:
+        said.append(_all_rungs(canvas, steps))
+    for words in origin.splitlines():
+        canvas.text(12, canvas.height + 16, words, "dim small")
     return canvas.picture(f"{title or 'Attention forward'}, TFLOP/s. {'. '.join(said)}.")
 
 
-def _panel(canvas: _Canvas, left: float, top: float, panel: Sequence[Mapping[str, object]], names: Sequence[str], high: float, step: int, what: str) -> str:
-    """One panel, its lines named at their right ends; what it shows in words."""
-    lengths = [_value(row, "N") for row in panel]
+def _reference_lines(rows: Rows) -> dict[str, list[tuple[float, float]]]:
+    """Name → (N, TFLOP/s), N rising, of a panel's references."""
+    found = {name: sorted((_value(row, "N"), _value(row, "TFLOPs")) for row in rows if row["library"] == name) for name in REFERENCES}
+    return {name: points for name, points in found.items() if points}
+
+
+def _all_rungs(canvas: _Canvas, steps: Rows) -> str:
+    """Below what is drawn so far, a bar a rung, from 0; what it shows in words."""
+    shape = f"d = 64, full, N = {_value(steps[0], 'N'):,.0f}, from the first kernels up"
+    top, left = canvas.height + 40, 24 + round(6.6 * max(len(str(row["rung"])) for row in steps))
+    peak = max(_value(row, "TFLOPs") for row in steps)
+    canvas.text(12, top - 10, shape, "ink head")
+    said = []
+    for number, row in enumerate(steps):
+        y, wide = top + number * _LINE, max(1.0, _BAR * _value(row, "TFLOPs") / peak)
+        canvas.text(12, y + 13, str(row["rung"]), "ink")
+        canvas.box(left, y + 2, wide, 14, "soft" if row["type"] == "float32" else "warm")
+        told = f"{_value(row, 'TFLOPs'):,.3g}, {_value(row, 'ms'):,.3g} ms"
+        canvas.text(left + wide + 8, y + 13, f"{told}: {row['idea']}", "ink")
+        said.append(f"{row['rung']} {told}")
+    canvas.text(12, canvas.height + 18, "TFLOP/s and milliseconds; blue: float32 without tensor cores, orange: fp16 with them", "dim")
+    return f"{shape}: {'; '.join(said)}"
+
+
+def _panel(
+    canvas: _Canvas, left: float, top: float, lengths: Sequence[float], lines: Mapping[str, Sequence[tuple[float, float]]], high: float, step: int, what: str
+) -> str:
+    """One panel, its lines (name → (N, TFLOP/s)) named at the right; what it shows in words."""
     low, span = math.log2(lengths[0]), math.log2(lengths[-1] / lengths[0]) or 1.0
 
     def at(n: float, speed: float) -> tuple[float, float]:
@@ -61,16 +98,14 @@ def _panel(canvas: _Canvas, left: float, top: float, panel: Sequence[Mapping[str
     for n in lengths:
         canvas.text(at(n, 0)[0], top + _TALL + 14, f"{n:,.0f}", "dim small mid")
     ends, said = [], []
-    for name in names:
-        if any(name not in row for row in panel):
-            continue
-        points = [at(n, _value(row, name)) for n, row in zip(lengths, panel, strict=True)]
-        kind, width = ("ours", 2.4) if name in OURS else ("theirs", 1.6)
-        way = "L".join(f"{_n(x)} {_n(y)}" for x, y in points)
-        dash = f" stroke-dasharray='{_DASHES[name]}'" if _DASHES[name] else ""
-        canvas.parts.append(f"<path class='{kind}' stroke-width='{width}'{dash} d='M{way}'/>")
-        ends.append((points[-1][1], name, f"{name} {_value(panel[-1], name):.0f}"))
-        said.append(f"{name} {_value(panel[0], name):.0f} at {lengths[0]:,.0f}, {_value(panel[-1], name):.0f} at {lengths[-1]:,.0f}")
+    for name, points in lines.items():
+        kind = "ours" if name in OURS else "theirs" if name in LIBRARIES else "others"
+        way = "L".join(f"{_n(x)} {_n(y)}" for x, y in (at(*point) for point in points))
+        dash = f" stroke-dasharray='{_DASHES[name]}'" if name in _DASHES else ""
+        canvas.parts.append(f"<path class='{kind}' stroke-width='{_WIDTHS[kind]}'{dash} d='M{way}'/>")
+        (first, slow), (last, fast) = points[0], points[-1]
+        ends.append((at(last, fast)[1], name, f"{name} {fast:.0f}" + (f" at {last:,.0f}" if last != lengths[-1] else "")))
+        said.append(f"{name} {slow:.0f} at {first:,.0f}, {fast:.0f} at {last:,.0f}" if first != last else f"{name} {fast:.0f} at {last:,.0f}")
     for y, (_, name, words) in zip(_apart([end[0] for end in sorted(ends)]), sorted(ends), strict=True):
         canvas.text(left + _WIDE + 8, y + 4, words, "ink head" if name in OURS else "ink")
     return "; ".join(said)

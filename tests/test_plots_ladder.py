@@ -44,6 +44,38 @@ def test_it_says_in_words_what_it_shows():
     assert texts[0] == "T" and "measured on X" in texts and texts.count("flash3 512") == 2 and texts.count("2,048") == 4
 
 
+REFERENCES = [
+    {"library": name, "d": 64, "N": n, "causal": False, "TFLOPs": speed}
+    for name, n, speed in [("PyTorch math", 512, 8.0), ("PyTorch math", 1024, 9.0), ("FlexAttention", 1024, 80.0), ("FlexAttention", 4096, 90.0)]
+]  # fmt: skip
+
+
+def test_references_are_drawn_at_the_lengths_they_have():
+    picture = attention_ladder(ROWS, references=REFERENCES)
+    flex, math = lines(picture, "others")
+    assert [x for x, _ in flex] == [164] and [x for x, _ in math] == [44, 164]  # nothing stands beside them at 4096
+    assert [y for _, y in flex + math] == pytest.approx([252 - 190 * v / 600 for v in (80, 8, 9)], abs=0.06)
+    texts = [node.text for node in nodes(picture, "text")]
+    assert texts.count("FlexAttention 80 at 1,024") == texts.count("PyTorch math 9 at 1,024") == 1
+    assert "cuDNN 100 at 512, 100 at 2,048; FlexAttention 80 at 1,024; PyTorch math 8 at 512, 9 at 1,024. d = 64, causal" in picture.alt
+
+
+STEPS = [
+    {"rung": "naive", "idea": "as it comes", "type": "float32", "N": 2048, "ms": 91.6, "TFLOPs": 3.0},
+    {"rung": "flash3", "idea": "all at once", "type": "float16", "N": 2048, "ms": 0.611, "TFLOPs": 450.0},
+]
+
+
+def test_every_rung_has_a_bar_below_the_panels():
+    bare, picture = attention_ladder(ROWS), attention_ladder(ROWS, "measured on X", steps=STEPS)
+    bars = [node for node in nodes(picture, "rect") if node.get("class") in ("soft", "warm")]
+    assert [(bar.get("class"), float(bar.get("width"))) for bar in bars] == [("soft", 2.0), ("warm", 300.0)]
+    assert all(float(bar.get("y")) > float(nodes(bare, "svg")[0].get("height")) - 12 for bar in bars)
+    texts = [node.text for node in nodes(picture, "text")]
+    assert {"naive", "3, 91.6 ms: as it comes", "450, 0.611 ms: all at once"} <= set(texts) and texts[-1] == "measured on X"
+    assert picture.alt.endswith("d = 64, full, N = 2,048, from the first kernels up: naive 3, 91.6 ms; flash3 450, 0.611 ms.")
+
+
 def test_a_library_that_was_not_there_is_left_out():
     picture = attention_ladder([{key: row[key] for key in ("d", "N", "causal", "flash2")} for row in ROWS if not row["causal"] and row["d"] == 64])
     assert len(lines(picture, "ours")) == 1 and not lines(picture, "theirs") and "cuDNN" not in picture.svg

@@ -15,12 +15,14 @@ import pytest
 
 from lanewise import bench, results
 from lanewise.bench.attention_ladder import geometric_mean
-from lanewise.plots_ladder import attention_ladder
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 BLOCK = re.compile(r"<!-- (?P<kind>replayed|answer)(?:: (?P<what>[^>]*))? -->\n```\w+\n(?P<body>.*?)```\n", re.DOTALL)
 ROW = re.compile(r"^\| \[?(?P<key>ch\d\d_\w+)\]?(?:\(\S+\))? \| (?P<question>.*) \|(?: (?P<gpu>[^|]+))? \|$", re.MULTILINE)
+REFERENCES = {
+    "FlexAttention": "PyTorch's FlexAttention (Triton)", "PyTorch efficient": "its memory-efficient backend", "PyTorch math": "its math backend",
+}  # fmt: skip
 FIGURES = re.compile(r"(?<=<!-- measured: tests/test_readme.py writes this from results/h200.json -->\n).*(?=<!-- end -->\n)", re.DOTALL)
 # A skeleton's TODO: from its line to the brace that closes the stub.
 TODO = re.compile(r"^    // TODO .*?^    }\n", re.DOTALL | re.MULTILINE)
@@ -93,6 +95,17 @@ def limited(ladder: results.Table) -> list[str]:
     return [f"All of attention's points ran at the GPU's power limit ({watts}), the clock at {clocks}.", ""]
 
 
+def every_rung() -> list[str]:
+    """A table of all rungs, where they have been measured."""
+    steps = results.read("every_rung")
+    if steps is None:
+        return []
+    shape = f"d = 64, N = {steps.rows[0]['N']:,}, {steps.rows[0]['heads']} heads, full ({steps.device}, {steps.date})"
+    lines = [f"From the first kernels up, {shape}:", "", "| rung | its idea | type | ms | TFLOP/s | times the first |", "|---|---|---|--:|--:|--:|"]
+    lines += [f"| {r['rung']} | {r['idea']} | {r['type']} | {r['ms']:.3g} | {r['TFLOPs']:.3g} | {r['times']:.3g} |" for r in steps.rows]
+    return [*lines, ""]
+
+
 def figures() -> str:
     """What the README says was measured, from results/h200.json."""
     ladder, products = results.read("attention_ladder"), results.read("tensor_ladder")
@@ -110,6 +123,10 @@ def figures() -> str:
         f"* `flash3` (chapter 28, TMA and wgmma): from N = 2,048 on {spread([x for n, x in beside if n >= 2048])} the better of {' and '.join(libraries)};",
         f"  for shorter ones {spread([x for n, x in beside if n < 2048])}. Its best is {top['flash3']:.0f} TFLOP/s, d = {top['d']}, N = {top['N']:,}.",
     ]
+    references = results.read("attention_references")
+    if references is not None:
+        beside = [(what, references.only("library", [name]).column("ratio")) for name, what in REFERENCES.items()]
+        lines += ["* in the same run `flash3` is", ",\n".join(f"  {spread(ratios)} {what}" for what, ratios in beside if ratios) + "."]
     backward = results.read("backward_ladder")
     if backward is not None:
         cudnn = [row["TFLOPs"] / row["cuDNN"] for row in backward.rows]
@@ -120,7 +137,8 @@ def figures() -> str:
         f"  {product['TFLOPs']:.0f} TFLOP/s.",
         "",
         *limited(ladder),
-        f"![{attention_ladder(ladder.rows).alt}](results/h200_ladder.svg)",
+        *every_rung(),
+        f"![{bench.ladder_picture(ladder).alt}](results/h200_ladder.svg)",
     ]
     return "\n".join(lines) + "\n"
 

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lanewise import results
+    from lanewise.plots import Picture
 
 LADDERS = (
     "memory_levels", "waiting", "every_rung", "fp32_ladder", "attention_ladder", "matmul_ladder", "flash2_switches", "flash3_switches", "backward_ladder",
@@ -57,15 +62,24 @@ def _gpu() -> int:
 
 
 def draw_ladder(gpu: str) -> Path | None:
-    """Write results/<gpu>_ladder.svg from that GPU's table attention_ladder; None where it has no such table."""
+    """Write results/<gpu>_ladder.svg from that GPU's tables; None where attention_ladder isn't among them."""
     from lanewise import results
     from lanewise.names import write_atomically
-    from lanewise.plots_ladder import attention_ladder
 
     table = results.read("attention_ladder", gpu)
     if table is None:
         return None
     path = results.path_for(gpu)
     path = path.with_name(f"{path.stem}_ladder.svg")
-    write_atomically(path, attention_ladder(table.rows, table.origin, f"Attention forward, fp16, 16,384 tokens, {table.device}").svg + "\n")
+    write_atomically(path, ladder_picture(table, gpu, f"Attention forward, fp16, 16,384 tokens, {table.device}").svg + "\n")
     return path
+
+
+def ladder_picture(ladder: results.Table, gpu: str = "h200", title: str = "") -> Picture:
+    """The table attention_ladder drawn, with what else of results/<gpu>.json belongs to it: attention_references and every_rung, where they are measured."""
+    from lanewise import results
+    from lanewise.plots_ladder import attention_ladder
+
+    references, steps = results.read("attention_references", gpu), results.read("every_rung", gpu)
+    origin = ladder.origin + (f"\nbars: {steps.origin}" if steps else "")
+    return attention_ladder(ladder.rows, origin, title, references.rows if references else (), steps.rows if steps else ())
