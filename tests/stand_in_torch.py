@@ -99,7 +99,7 @@ class PyTorch:
         torch.compile, torch.compiler = compile, SimpleNamespace(reset=reset)
         torch.ops = SimpleNamespace(aten=SimpleNamespace(**{f"_scaled_dot_product_{name}_attention": op for name, op in ops.items()}))
         torch.cuda = SimpleNamespace(empty_cache=empty_cache, synchronize=lambda: None, current_stream=lambda: SimpleNamespace(cuda_stream=0))
-        torch.OutOfMemoryError = OutOfMemoryError
+        torch.cuda.OutOfMemoryError = OutOfMemoryError
         torch.backends = SimpleNamespace(cudnn=SimpleNamespace(version=lambda: 91000))
         nn, chooser, functional, flexible = (ModuleType(f"torch.nn{rest}") for rest in ("", ".attention", ".functional", ".attention.flex_attention"))
         chooser.SDPBackend, chooser.sdpa_kernel = SimpleNamespace(**{name: name for name in backends}), self.sdpa_kernel

@@ -129,7 +129,7 @@ def running(cp: Any, q: Any, k: Any, v: Any, o: Any, causal: bool, gone: set[str
                 raise ValueError(f"its output is {apart} away from the right one")
         except Exception as error:  # noqa: BLE001 - whatever another library raises, the ladder goes on
             print(f"{reference.name}: not available for d = {d}, N = {n}, causal = {causal}: {in_a_line(error)}", flush=True)
-            if not isinstance(error, torch.OutOfMemoryError):
+            if not isinstance(error, torch.cuda.OutOfMemoryError):
                 gone.add(reference.name)
         else:
             yield reference, launch
