@@ -87,11 +87,11 @@ def in_turns(readings: Sequence[Callable[[], float]], rounds: int) -> list[list[
 
 
 def clocks() -> dict[str, float | str]:
-    """SM clock (MHz), power (W) and the reasons for throttling that nvidia-smi names; empty where it can't be asked."""
+    """SM clock (MHz), power (W) and the reasons for throttling that nvidia-smi names ("0x4": the power limit); empty where it can't be asked."""
     asked = "clocks.sm,power.draw,clocks_event_reasons.active"
     try:
         answer = subprocess.run(["nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader,nounits"], capture_output=True, text=True, timeout=20).stdout
         clock, power, reasons = (part.strip() for part in answer.splitlines()[0].split(","))
-        return {"MHz": float(clock), "W": float(power), "throttle": reasons}
+        return {"MHz": float(clock), "W": float(power), "throttle": hex(int(reasons, 16))}
     except (OSError, ValueError, IndexError, subprocess.TimeoutExpired):
         return {}

@@ -1,7 +1,7 @@
 """The course's matrix products, rung by rung, beside cuBLAS (through PyTorch); results/<gpu>.json, table tensor_ladder.
 
-One run for all: C = A B with M = N = K, random numbers, each kernel timed alternately with torch.matmul of the same type (A B B A, after a warm-up), the
-median of the ratios with its 95 % interval. The float32 rungs stand beside cuBLAS without TF32, the bf16 rungs beside cuBLAS in bf16. Outputs start
+One run for all: C = A B with M = N = K, random numbers, each kernel timed alternately with torch.matmul of the same type (A B B A, after 2 s of both), the
+median of the ratios with its 95 % interval, the GPU's clock and power right after. The float32 rungs stand beside cuBLAS without TF32, the bf16 rungs beside cuBLAS in bf16. Outputs start
 poisoned and are compared with float64, here on 64 rows, and on small ragged shapes in whole.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lanewise import results
-from lanewise.bench.duel import PAIRS, WARM_UP, Duel, launch_times, milliseconds
+from lanewise.bench.duel import PAIRS, clocks, duel, milliseconds
 from lanewise.bench.record import options, record, rounded
 from lanewise.names import find_course
 
@@ -133,7 +133,7 @@ def shared(cp: Any, tensor: Any) -> Any:
 
 
 def compared(cp: Any, key: str, inputs: str, output: str, ragged: bool, call: Any, n: int) -> results.Row:
-    """One row: checked, warmed up, timed in turns with cuBLAS."""
+    """One row: checked, then timed in turns with cuBLAS."""
     import torch
 
     limit = TOLERANCE[output]
@@ -152,16 +152,13 @@ def compared(cp: Any, key: str, inputs: str, output: str, ragged: bool, call: An
     def library() -> None:
         torch.matmul(a, b, out=theirs)
 
-    for _ in range(WARM_UP):
-        mine()
-        library()
     once = milliseconds(cp, mine) + milliseconds(cp, library)
     pairs = max(5, min(PAIRS, int(BUDGET_MS / once)))
-    fought, work = Duel.of(*launch_times(cp, [mine, library], pairs)), 2 * n**3 / 1e9
+    fought, work = duel(cp, mine, library, pairs), 2 * n**3 / 1e9
     print(f"{key}: {work / fought.ms:.1f} TFLOP/s, {fought.ratio:.3f} of cuBLAS", flush=True)
     return {
         "kernel": key, "N": n, "type": inputs, "ms": fought.ms, "TFLOPs": work / fought.ms, "cuBLAS": work / fought.other_ms,
-        "ratio": fought.ratio, "low": fought.low, "high": fought.high, "pairs": pairs,
+        "ratio": fought.ratio, "low": fought.low, "high": fought.high, "pairs": pairs, **clocks(),
     }  # fmt: skip
 
 
