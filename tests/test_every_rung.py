@@ -5,10 +5,11 @@ import re
 import numpy as np
 import pytest
 
-from lanewise import cp
+from lanewise import cp, simt
 from lanewise.bench import every_rung as bench
 from lanewise.bench import layer
 from lanewise.listing import source
+from lanewise.simt.resources import occupancy
 
 FUSED = {step.name: step for step in bench.STEPS}
 
@@ -47,6 +48,13 @@ def test_a_gpu_climbs_as_far_as_it_can():
     assert names(75) == [step.name for step in bench.STEPS if step.dtype == "float32"]
     assert names(80) == names(120) and names(80)[-1] == "flash2"
     assert names(90) == list(FUSED) and len(names(90)) == 10
+
+
+@pytest.mark.parametrize(("name", "threads", "blocks"), [("ch27_flash_equal", 256, 2), ("ch27_flash_specialised", 384, 1)])
+def test_an_sm_holds_as_many_blocks_as_the_idea_says(name, threads, blocks):
+    taken = simt.compile(source(name)).kernel(name.split("_", 1)[1]).resources("sm_90a")
+    assert occupancy(taken.registers, 65536 + taken.static_shared, threads).blocks == blocks
+    assert ("one block an SM", "two blocks an SM")[blocks - 1] in FUSED[name].idea
 
 
 def test_shared_memory_is_what_the_heads_say():

@@ -102,7 +102,10 @@ def every_rung() -> list[str]:
         return []
     shape = f"d = 64, N = {steps.rows[0]['N']:,}, {steps.rows[0]['heads']} heads, full ({steps.device}, {steps.date})"
     lines = [f"From the first kernels up, {shape}:", "", "| rung | its idea | type | ms | TFLOP/s | times the first |", "|---|---|---|--:|--:|--:|"]
-    lines += [f"| {r['rung']} | {r['idea']} | {r['type']} | {r['ms']:.3g} | {r['TFLOPs']:.3g} | {r['times']:.3g} |" for r in steps.rows]
+    names = [name if " " in name else f"`{name}`" for name in steps.column("rung")]
+    lines += [
+        f"| {name} | {r['idea']} | {r['type']} | {r['ms']:.3g} | {r['TFLOPs']:.3g} | {r['times']:.3g} |" for name, r in zip(names, steps.rows, strict=True)
+    ]
     return [*lines, ""]
 
 

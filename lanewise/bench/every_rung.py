@@ -125,8 +125,8 @@ STEPS = (
     Step("ch22_split_keys", "tensor cores; warps split the keys", "float16", fused("ch22_split_keys", 0, 45312), 80),
     Step("ch22_split_queries", "warps split the queries, a block a tile", "float16", fused("ch22_split_queries", 64, 24576), 80),
     Step("flash2", "tiles of 128 x 128 in place of 64 x 64", "float16", top(FLASH2), 80),
-    Step("ch27_flash_equal", "TMA and wgmma", "float16", by_tma("ch27_flash_equal", 256), 90),
-    Step("ch27_flash_specialised", "one warp loads, two warpgroups compute", "float16", by_tma("ch27_flash_specialised", 384), 90),
+    Step("ch27_flash_equal", "TMA and wgmma, two blocks an SM", "float16", by_tma("ch27_flash_equal", 256), 90),
+    Step("ch27_flash_specialised", "one warp loads, two warpgroups compute; one block an SM", "float16", by_tma("ch27_flash_specialised", 384), 90),
     Step("flash3", "three warpgroups take turns, overlap, a persistent grid", "float16", top(FLASH3), 90),
 )
 
