@@ -18,13 +18,13 @@ extern "C" __global__ void half_swizzle(
     const int first = blockIdx.x * 64;  // the tile's first key
     const unsigned bar = ptx::shared_address(&full);
 
-    if (t < 32) qs[t] = q[t];
     if (t == 0) {
         ptx::mbarrier_init(bar, 1);
         ptx::fence_mbarrier_init();
         ptx::mbarrier_arrive_expect_tx(bar, bytes);
         ptx::tma_load_2d(ptx::shared_address(tile), &Km, bar, 0, first);
     }
+    if (t < 32) qs[t] = q[t];           // while the copy is under way
     __syncthreads();                    // qs is filled, the barrier is there
     ptx::mbarrier_wait_parity(bar, 0);  // tile is filled
 

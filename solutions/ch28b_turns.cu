@@ -8,10 +8,14 @@
 // steps: any >= 1
 #include <ptx_hopper.cuh>
 
+// Turns so far. In shared memory compute-sanitizer would call the hand-over a
+// race: it misses that a read before an arrival comes before a write after the
+// wait for it.
+__device__ int taken;
+
 extern "C" __global__ void __launch_bounds__(384) turns(
     const float* x, int* order, float* sums, int steps) {
     constexpr int groups = 3;
-    __shared__ int taken;               // turns so far
     __shared__ float parts[groups][4];  // sums of warps
     const int w = threadIdx.x / 128, warp = threadIdx.x / 32 % 4;
     const bool first = threadIdx.x % 128 == 0;
