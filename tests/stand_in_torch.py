@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.bench import layer
+from lanewise.bench import layer, libraries
 
 
 class Tensor(np.ndarray):
@@ -167,6 +167,7 @@ def install(monkeypatch: Any, capability: str = "90") -> tuple[CuPy, PyTorch]:
     for name in ("flash_attn", "flash_attn.cute"):
         monkeypatch.setitem(sys.modules, name, None)  # not installed
     monkeypatch.setattr("lanewise.cp.real_cupy", lambda: cp)
+    libraries._flash_attn_func.cache_clear()
     monkeypatch.setattr(layer, "TOKENS", 128)
     monkeypatch.setattr(layer, "WIDTH", 128)
     return cp, pytorch

@@ -50,12 +50,12 @@ def ladder() -> list[Rung]:
 def test_each_library_computes_the_attention_it_is_asked_for(both: tuple[Any, Any], causal: bool) -> None:
     cp, pytorch = both
     q, k, v = drawn(9)
-    launches = libraries.rivals(q, k, v, causal) | {r.name: r.prepare(q, k, v, causal) for r in libraries.REFERENCES}
+    launches = libraries.started(libraries.rivals(q, k, v, causal), "", set()) | {r.name: r.prepare(q, k, v, causal) for r in libraries.REFERENCES}
     assert list(launches) == ["FlashAttention-2", "cuDNN", *NAMES]
     for name, launch in launches.items():
         np.testing.assert_array_equal(libraries.first(cp, launch), right(q, k, v, causal), err_msg=name)
     asked = dict(pytorch.asked)
-    assert list(asked) == ["flash", "cudnn", "efficient", "flex", "MATH"]
+    assert list(asked) == ["flash", "cudnn", "efficient", "flex", "MATH"]  # flash-attn-4 isn't installed
     assert all(each["causal"] == causal and each.get("lse", True) and each.get("scale", 0.125) == 0.125 for each in asked.values())
     assert asked["flex"]["compiled"] == {"fullgraph": True, "dynamic": False} and pytorch.resets == 1  # compiled in whole, or not at all
 
@@ -138,6 +138,21 @@ def test_a_row_of_the_ladder_has_every_rung_rival_and_reference(both: tuple[Any,
     assert set(row) == {f"{pair}{end}" for pair in pairs for end in ("", " low", " high")} and set(row.values()) == {1.0}
     beside = {"ms": 1.0, "TFLOPs": speed, "rung": "flash3", "ratio": 1.0, "low": 1.0, "high": 1.0}
     assert others == [{"library": r.name, **shape, **beside, "pairs": r.pairs} for r in libraries.REFERENCES]
+
+
+def test_a_rival_that_is_not_there_is_one_line(both: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    short(monkeypatch)
+    both[1].failing["cudnn"] = RuntimeError("no cuDNN\nin this PyTorch")
+    gone: set[str] = set()
+    rows = [attention_ladder.measure_point(both[0], ladder(), 64, n, False, 0.0, gone)[0] for n in (16, 32)]
+    assert gone >= {"cuDNN", "FlashAttention-4"} and all("flash3 / FlashAttention-2" in row and "cuDNN" not in row for row in rows)
+    said = capsys.readouterr().out
+    assert said.count("cuDNN: not available for d = 64, N = 16, causal = False: RuntimeError: no cuDNN\n") == said.count("cuDNN:") == 1
+    assert said.count("FlashAttention-4: not available for d = 64, N = 16, causal = False: ModuleNotFoundError: ") == said.count("FlashAttention-4:") == 1
+    assert attention_ladder.summary(rows) == ["flash2 / PyTorch's FlashAttention-2: lowest 1.000, geometric mean 1.000 of 2 points"]
+    both[1].failing.clear()
+    rows.append(attention_ladder.measure_point(both[0], ladder(), 64, 32, False, 0.0, set())[0] | {"N": 2048})
+    assert attention_ladder.summary(rows)[1:] == ["flash3 / the better of cuDNN, N >= 2048: lowest 1.000, geometric mean 1.000 of 1 points"]
 
 
 def test_a_rung_that_differs_from_a_rival_stops_the_ladder(both: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from lanewise import results
 from lanewise.bench import layer
 from lanewise.bench.duel import clocks, duel
 from lanewise.bench.layer import exact, flops, poisoned, random, relative
-from lanewise.bench.libraries import APART, TURN_MS, first, rivals, running
+from lanewise.bench.libraries import APART, TURN_MS, first, rivals, running, started
 from lanewise.bench.record import options, record, rounded, sizes
 from lanewise.rungs import FLASH2, FLASH3, Rung
 
@@ -67,12 +67,12 @@ def compare_errors(cp: Any, rung: Rung, n: int = 2048) -> None:
 
 
 def measure_point(cp: Any, all_rungs: list[Rung], d: int, n: int, causal: bool, warm_up_s: float, gone: set[str]) -> tuple[results.Row, list[results.Row]]:
-    """TFLOP/s of every rung and rival, and the ratios; and a row for each reference, beside the last rung. `gone`: see `running`."""
+    """TFLOP/s of every rung and rival, and the ratios; and a row for each reference, beside the last rung. `gone`: libraries that aren't there."""
     heads = layer.heads(n, d)
     work = flops(heads, n, d, causal)
     q, k, v = (random(cp, (heads, n, d), n + d + i) for i in range(3))
     o, lse = poisoned(cp, q)
-    others = rivals(q, k, v, causal)
+    others = started(rivals(q, k, v, causal), f"for d = {d}, N = {n}, causal = {causal}", gone)
     shape: results.Row = {"d": d, "N": n, "heads": heads, "causal": causal}
     row, references = dict(shape), []
     for rung in all_rungs:
@@ -133,9 +133,9 @@ def summary(rows: list[results.Row]) -> list[str]:
     lines = []
     twos = [row["flash2 / FlashAttention-2"] for row in rows]
     lines.append(f"flash2 / PyTorch's FlashAttention-2: lowest {min(twos):.3f}, geometric mean {geometric_mean(twos):.3f} of {len(twos)} points")
-    long = [row for row in rows if row["N"] >= 2048 and "flash3 / cuDNN" in row]
-    if long:
-        names = [name for name in ("cuDNN", "FlashAttention-4") if f"flash3 / {name}" in long[0]]
+    long = [row for row in rows if row["N"] >= 2048]
+    names = [name for name in ("cuDNN", "FlashAttention-4") if all(f"flash3 / {name}" in row for row in long)]
+    if long and names:
         threes = [min(row[f"flash3 / {name}"] for name in names) for row in long]
         spread = f"lowest {min(threes):.3f}, geometric mean {geometric_mean(threes):.3f} of {len(threes)} points"
         lines.append(f"flash3 / the better of {' and '.join(names)}, N >= 2048: {spread}")

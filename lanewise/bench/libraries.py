@@ -6,8 +6,9 @@ as key heads. All but "PyTorch math" write log-sum-exp, too. Masks are PyTorch's
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,26 +44,44 @@ def sdpa(q: Any, k: Any, v: Any, causal: bool, backend: str) -> Launch:
 
 
 def rivals(q: Any, k: Any, v: Any, causal: bool) -> dict[str, Launch]:
-    """Name → launch: PyTorch's FlashAttention-2 and cuDNN, and the flash-attn-4 package where it is installed."""
+    """Name → launch: PyTorch's FlashAttention-2 and cuDNN, and the flash-attn-4 package, which is imported when it is launched."""
     import torch
 
     a, b, c = batched(q, k, v)
     scale = 1 / math.sqrt(q.shape[-1])
-    found: dict[str, Launch] = {
-        "FlashAttention-2": lambda: torch.ops.aten._scaled_dot_product_flash_attention(a, b, c, 0.0, causal, scale=scale),
-        "cuDNN": lambda: torch.ops.aten._scaled_dot_product_cudnn_attention(a, b, c, None, True, 0.0, causal, scale=scale),
-    }
-    try:
-        from flash_attn.cute import flash_attn_func
-    except ImportError:
-        return found
     x, y, z = (t.transpose(1, 2) for t in (a, b, c))
 
     def fourth() -> Any:
-        out = flash_attn_func(x, y, z, causal=causal, softmax_scale=scale, return_lse=True)
+        out = _flash_attn_func()(x, y, z, causal=causal, softmax_scale=scale, return_lse=True)
         return [(out[0] if isinstance(out, tuple) else out).transpose(1, 2)]
 
-    return found | {"FlashAttention-4": fourth}
+    return {
+        "FlashAttention-2": lambda: torch.ops.aten._scaled_dot_product_flash_attention(a, b, c, 0.0, causal, scale=scale),
+        "cuDNN": lambda: torch.ops.aten._scaled_dot_product_cudnn_attention(a, b, c, None, True, 0.0, causal, scale=scale),
+        "FlashAttention-4": fourth,
+    }
+
+
+@functools.cache
+def _flash_attn_func() -> Any:
+    from flash_attn.cute import flash_attn_func
+
+    return flash_attn_func
+
+
+def started(launches: Mapping[str, Launch], where: str, gone: set[str]) -> dict[str, Launch]:
+    """Those that can be launched here; what can't is told in one line, once: its name is put into `gone`."""
+    found = {}
+    for name, launch in launches.items():
+        if name in gone:
+            continue
+        try:
+            launch()
+            found[name] = launch
+        except Exception as error:  # noqa: BLE001 - whatever another library raises, the ladder goes on
+            print(f"{name}: not available {where}: {in_a_line(error)}", flush=True)
+            gone.add(name)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
