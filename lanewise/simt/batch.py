@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import apart
 from .barriers import release
 from .checks import Happened, SharedCheck, proxy, waiting
 from .checks.cluster import ClusterCheck
@@ -98,6 +99,7 @@ class Batch:
             while True:
                 kind = blocks[pc].kind
                 if kind == "warp" and not together(self, g):
+                    apart.meet(self, g)
                     break
                 executed[0][pc] += g.nwarps
                 executed[1][pc] += g.nlanes
@@ -263,6 +265,8 @@ class Batch:
     def _freed(self) -> bool:
         """Let those go on whose barrier, or warp operation, waits only for threads that have left the kernel meanwhile."""
         if any(g.waits == "barrier" and release(self, g.held.id, g.held.count) for g in self.groups):
+            return True
+        if any(g.waits == "warp" and apart.meet(self, g) for g in self.groups):
             return True
         for g in self.groups:
             if g.waits == "warp":

@@ -31,6 +31,8 @@ _FLAGS = (
     *("-fno-slp-vectorize", "-fno-vectorize"),
     # Short loops over a thread's own array must be unrolled whole, or the array moves from registers to local memory.
     *("-mllvm", "-unroll-threshold=1500"),
+    # The same for arrays that a function or a lambda gets by reference; accumulators of a wgmma under way would be copied, too.
+    *("-mllvm", "-inline-threshold=100000"),
 )
 # Options of NVRTC without a meaning here: they change how machine code is made, not what the kernel says.
 _IGNORED = re.compile(

@@ -59,6 +59,7 @@ class Program:
         self._patterns: dict[int, Patterns] = {}
         self._site_at: dict[tuple[int, int, int], int] = {}
         self.codes: dict[str, Code] = {}
+        self.joint: dict[tuple, Code] = {}  # see apart
         self.scope: dict[str, Any] = {**NAMES, **RUNTIME, "__builtins__": __builtins__}
         self.shared: dict[str, Placed] = {}
         self.static_shared = 0

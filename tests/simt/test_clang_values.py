@@ -19,11 +19,6 @@ pytestmark = pytest.mark.slow
 
 COURSE = find_course()
 KEYS = {str(key): key for key in [*COURSE.worked(), *COURSE.exercises()]}
-# Right by way of NVRTC, not by way of clang: what clang makes of them, and the first finding that comes of it.
-NOT_BY_CLANG = {
-    "ch28a_tickets": ("warp-mask", "lanes 1 to 31 get a loop and a shuffle of their own; the simulator lets only lanes at one instruction meet"),
-    "ch28_flash_causal": ("async-copy", "the accumulators are copied while the wgmma that writes them is under way"),
-}
 HEADERS_OF_NVIDIA = ("mma.h", "cuda_pipeline.h", "cooperative_groups.h", "cuda/", "cub/")
 
 
@@ -44,9 +39,6 @@ def test_the_projects_kernels_are_right(name: str) -> None:
             kernel.max_dynamic_shared_size_bytes = launch.shared_bytes
         report = kernel.launch(launch.grid, launch.block, arguments(launch, data, ()), launch.shared_bytes)
         assert report.approximate
-        if name in NOT_BY_CLANG:
-            assert NOT_BY_CLANG[name][0] in {f.kind for f in report.findings if f.severity == "error"}
-            continue
         assert {f.kind for f in report.findings if f.severity == "error"} == ({described.shows} if getattr(described, "shows", "") and not report.ok else set())
         if report.ok:
             rtol, atol = case.rtol or described.rtol, case.atol or described.atol

@@ -129,7 +129,7 @@ def shuffled(g: Group, result: int, source: int, mode: str, b, c) -> None:
     if mark is None:
         marks.pop(result, None)
         return
-    full = np.broadcast_to(mark, (g.n, mark.shape[1])).astype(np.uint32)
+    full = np.broadcast_to(mark, (g.n, mark.shape[1] if mark.__class__ is ndarray else 1)).astype(np.uint32)
     moved, _ = shuffle(g, mode, full, b, c, 0xFFFFFFFF, -1)
     _set(marks, result, moved == 1, True)
 

@@ -261,6 +261,16 @@ def two(name: str, extra: bool = True) -> Callable:
     return emit
 
 
+def emit_extreme(e: Emitter, i: Instruction) -> None:
+    """min and max; with `.relu` (s32 alone, sm_90) a negative result becomes 0."""
+    type = i.modifiers[-1]
+    d, a, b = i.operands
+    made = f"{'MINI' if i.opcode == 'min' else 'MAXI'}({e.use(a, type)},{e.use(b, type)},{width_of(type)},{signed_type(type)})"
+    if "relu" in i.modifiers:
+        made = f"MAXI({made},0,{width_of(type)},{signed_type(type)})"
+    e.define(d, type, made)
+
+
 def one(name: str, result: str | None = None) -> Callable:
     def emit(e: Emitter, i: Instruction) -> None:
         type = i.modifiers[-1]

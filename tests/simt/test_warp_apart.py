@@ -1,0 +1,218 @@
+"""Lanes of a warp that meet at different instructions: right where nothing but the operation, its qualifiers and the mask must agree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pairs import i32, launch, messages
+
+SCHEDULES = range(4)
+LANE = np.arange(32)
+
+
+def ran(body: str, *, block: int = 32, grid: int = 1, schedule: int = 0, check: bool = True):
+    """(report, y) of a kernel whose thread t of the grid has x = 3 t + 1, lane l, warp w, and stores v."""
+    source = f"""
+extern "C" __global__ void k(const int* a, int* y) {{
+  const int t = blockIdx.x * blockDim.x + threadIdx.x, l = threadIdx.x % 32, w = threadIdx.x / 32;
+  __shared__ volatile int flag;
+  int x = a[t], v = 0;
+  if (threadIdx.x == 0) flag = 0;
+  __syncthreads();
+{body}
+  y[t] = v;
+}}
+"""
+    n = block * grid
+    y = np.full(n, -1, i32)
+    return launch(source, [3 * np.arange(n, dtype=i32) + 1, y], grid, block, schedule=schedule, check=check), y
+
+
+def quiet(body: str, **how) -> np.ndarray:
+    report, y = ran(body, **how)
+    assert report.ok, messages(report.findings)
+    return y
+
+
+def x_of(lane: np.ndarray, warps: int) -> np.ndarray:
+    """x in the given lane of each warp, for all threads."""
+    return (3 * (32 * np.arange(warps)[:, None] + lane) + 1).ravel()
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("block, grid", [(32, 1), (128, 3)])
+def test_a_shuffle_in_both_branches_of_an_if(block, grid, schedule):
+    body = """
+  if (l < 12) v = __shfl_xor_sync(0xffffffff, x, 16) + 1000;
+  else        v = __shfl_xor_sync(0xffffffff, x, 16) + 2000;
+"""
+    y = quiet(body, block=block, grid=grid, schedule=schedule)
+    warps = block * grid // 32
+    assert (y == x_of(LANE ^ 16, warps) + np.tile(np.where(LANE < 12, 1000, 2000), warps)).all()
+
+
+def test_each_lane_brings_its_own_operands():
+    """A distance is no qualifier; one side has constants, the other registers, one a float."""
+    body = """
+  if (l % 2) v = __float_as_int(__shfl_down_sync(0xffffffff, __int_as_float(x), 1));
+  else       v = __shfl_down_sync(0xffffffff, x, l == 30 ? 0 : 2);
+"""
+    assert (quiet(body) == x_of(np.where(LANE % 2, np.minimum(LANE + 1, LANE + (LANE < 31)), np.where(LANE == 30, 30, LANE + 2)), 1)).all()
+
+
+def test_three_places_and_a_partial_mask():
+    body = """
+  if (l < 4) v = __shfl_sync(0x0fffffff, x, 27);
+  else if (l < 20) v = __shfl_sync(0x0fffffff, x, 2);
+  else if (l < 28) v = __shfl_sync(0x0fffffff, x, 11);
+"""
+    assert (quiet(body) == np.where(LANE < 28, x_of(np.select([LANE < 4, LANE < 20], [27, 2], 11), 1), 0)).all()
+
+
+@pytest.mark.parametrize(
+    "operation, expected",
+    [
+        ("(int)__ballot_sync(-1, x % 4 == {0})", lambda x, side: ((x % 4 == side) << LANE).sum()),
+        ("__any_sync(-1, x == {0} * 64)", lambda x, side: int((x == 64 * side).any())),
+        ("__all_sync(-1, x > {0} - 1)", lambda x, side: int((x > side - 1).all())),
+        ("(int)__match_any_sync(-1, x / 9 + 0 * {0})", lambda x, side: np.array([((x // 9 == v // 9) << LANE).sum() for v in x])),
+        ("__reduce_add_sync(-1, x * {0})", lambda x, side: (x * side).sum()),
+        ("__reduce_max_sync(-1, x - 200 * {0})", lambda x, side: (x - 200 * side).max()),
+    ],
+)
+def test_votes_matches_and_reductions(operation, expected):
+    body = f"  if (l < 9) v = {operation.format(1)};\n  else v = {operation.format(2)};\n"
+    x = 3 * LANE + 1
+    assert (quiet(body) == np.asarray(expected(x, np.where(LANE < 9, 1, 2))).astype(np.uint32).astype(i32)).all()
+
+
+def test_match_all_gives_both_results():
+    body = """
+  int same, other;
+  if (l < 9) v = __match_all_sync(-1, x > 0, &same) + 2 * same;
+  else v = __match_all_sync(-1, 1, &same) + 4 * same + 8 * (__match_all_sync(0xfffffe00, x, &other) | other);
+"""
+    assert quiet(body).tolist() == [1] * 9 + [3] * 23
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_syncwarp_in_both_branches_orders_memory(schedule):
+    body = """
+  __shared__ int s[64];
+  s[threadIdx.x] = x;
+  if (l < 16) { SYNC v = s[threadIdx.x ^ 31]; }
+  else        { SYNC v = s[threadIdx.x ^ 16]; }
+"""
+    y = quiet(body.replace("SYNC", "__syncwarp();"), block=64, schedule=schedule)
+    assert (y == x_of(np.where(LANE < 16, LANE ^ 31, LANE ^ 16), 2)).all()
+    assert "race" in {f.kind for f in ran(body.replace("SYNC", ""), block=64, schedule=schedule)[0].errors}
+
+
+def test_syncwarp_of_half_a_warp_orders_its_members_alone():
+    body = """
+  __shared__ int s[32];
+  s[l] = x;
+  if (l < 8) { __syncwarp(0xffff); v = s[l ^ 8]; }
+  else if (l < 16) { __syncwarp(0xffff); v = s[l ^ FAR]; }
+"""
+    assert (quiet(body.replace("FAR", "8")) == np.where(LANE < 16, x_of(LANE ^ 8, 1), 0)).all()
+    assert {f.kind for f in ran(body.replace("FAR", "24"))[0].errors} == {"race"}
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_lanes_go_on_though_another_warp_of_their_group_must_wait_for_them(schedule):
+    """Half of warp 1 spins until warp 0, which meets apart, sets the flag; the other half waits where warp 0's lower half waits."""
+    body = """
+  if (l < 16) v = __shfl_xor_sync(0xffffffff, x, 16);
+  else {
+    if (w == 1) while (flag == 0) { }
+    v = __shfl_xor_sync(0xffffffff, x, 16);
+  }
+  if (threadIdx.x == 31) { __threadfence_block(); flag = 1; }
+"""
+    y = quiet(body, block=64, schedule=schedule, check=False)
+    assert (y == x_of(LANE ^ 16, 2)).all()
+
+
+def test_lanes_that_have_left_are_not_awaited():
+    body = """
+  if (l >= 24) return;
+  if (l < 12) v = __shfl_sync(0xffffffff, x, 23);
+  else        v = __shfl_sync(0xffffffff, x, 1);
+"""
+    assert quiet(body).tolist() == [70] * 12 + [4] * 12 + [-1] * 8
+
+
+@pytest.mark.parametrize("lane, used", [(28, True), (28, False), (3, True)])
+def test_a_value_from_a_lane_that_has_left(lane, used):
+    body = f"""
+  if (l >= 24) return;
+  if (l < 12) v = __shfl_sync(0xffffffff, x, {lane});
+  else        v = __shfl_sync(0xffffffff, x, 1);
+  {"" if used else "if (l < 12) v = 10;"}
+"""
+    report, y = ran(body)
+    if lane < 24 or not used:
+        assert report.ok and y.tolist() == [10] * 12 + [4] * 12 + [-1] * 8
+        return
+    assert [f.kind for f in report.errors] == ["warp-mask"]
+    assert "takes a value from lane 28 by __shfl_sync on line 9, but that lane takes no part in it" in report.errors[0].message
+
+
+def test_such_a_value_is_followed_through_a_second_meeting():
+    """Lane 3 has the value of a lane that left; who takes lane 3's, apart, uses it too."""
+    body = """
+  if (l >= 24) return;
+  x = __shfl_sync(0x00ffffff, x, l == 3 ? 28 : l);
+  if (l < 12) v = __shfl_sync(0x00ffffff, x, FIRST);
+  else        v = __shfl_sync(0x00ffffff, x, 1);
+"""
+    assert [f.kind for f in ran(body.replace("FIRST", "3"))[0].errors] == ["warp-mask"]
+    assert quiet(body.replace("FIRST", "2"))[:12].tolist() == [7] * 12
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(
+    "other",
+    [
+        "__shfl_down_sync(0xffffffff, x, 16)",
+        "__shfl_xor_sync(0xfffffff0, x, 16)",
+        "__ballot_sync(0xffffffff, x)",
+    ],
+)
+def test_another_operation_or_another_mask_is_no_meeting(other, schedule):
+    report, _ = ran(f"  if (l < 12) v = __shfl_xor_sync(0xffffffff, x, 16);\n  else v = {other};\n", schedule=schedule)
+    first = report.errors[0]
+    assert (first.kind, first.line) == ("warp-mask", 7) and "lanes 12..31 of the warp do not come along" in first.message
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_who_was_left_out_is_found_though_another_shuffle_comes(schedule):
+    """Lanes 16 to 31 wait at the next shuffle of the same kind: they have passed the first by, and the others will come to the next too."""
+    body = """
+  v = x;
+  if (l < 16) v += __shfl_down_sync(0xffffffff, v, 8);
+  v += __shfl_down_sync(0xffffffff, v, 4);
+"""
+    report, _ = ran(body, schedule=schedule)
+    first = report.errors[0]
+    assert (first.kind, first.line) == ("warp-mask", 9) and "lanes 16..31 of the warp do not come along" in first.message
+
+
+def test_rounds_of_an_unrolled_loop_are_not_one_place():
+    body = """
+  for (int i = 0; i < 3; ++i) {
+    if (l == 5 && i == 1) continue;
+    v += __shfl_xor_sync(0xffffffff, x, 1);
+  }
+  v += __any_sync(0xffffffff, v);
+"""
+    report, _ = ran(body)
+    assert report.errors[0].kind == "warp-mask" and "lane 5 of the warp does not come along" in report.errors[0].message
+
+
+def test_an_aligned_instruction_stays_one_instruction():
+    """mma.sync.aligned: all lanes of the warp execute the same one."""
+    product = 'asm volatile("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+r"(v), "+r"(c) : "r"(x), "r"(x));'
+    report, _ = ran(f"  int c = 0;\n  if (l < 16) {{ {product} }}\n  else {{ {product} v += 1; }}\n")
+    assert report.errors[0].kind == "warp-mask"
