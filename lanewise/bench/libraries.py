@@ -102,7 +102,7 @@ def _efficient(q: Any, k: Any, v: Any, causal: bool) -> Launch:
 
 
 def _math(q: Any, k: Any, v: Any, causal: bool) -> Launch:
-    """It stores all scores, in float32: of 16,384 tokens up to some 100 GB."""
+    """It stores all scores, in float32: long sequences may not fit."""
     return sdpa(q, k, v, causal, "MATH")
 
 
