@@ -159,8 +159,7 @@ def release(batch: Batch, id: int, count: int | None) -> bool:
 
 def _let_go(batch: Batch, parked: list[Group], id: int, count: int | None, need: ndarray, some: ndarray | None = None) -> None:
     """The barrier is complete for these groups: in all blocks, or in the blocks `some`."""
-    first = parked[0].held
-    values = [None] * len(parked) if first.slot is None else _reduced(batch, parked, first.how, [g.held.predicate for g in parked])
+    values = _results(batch, parked)
     everyone = count is None or bool((need >= _alive(batch))[slice(None) if some is None else some].all())
     if batch.machine.check:
         waiting.barrier_completed(batch.machine.faults, batch, parked, everyone and (count is None or count >= batch.T))
@@ -284,6 +283,16 @@ def sync_warp(batch: Batch, g: Group) -> None:
     batch.shared_check.partial_sync()
     if batch.happened is not None:
         batch.happened.warps(batch.happened.members(member))
+
+
+def _results(batch: Batch, parked: list[Group]) -> list:
+    """What each group at the barrier gets: the reduction of all predicates that came for the same one; None for who waits alone."""
+    values: list[Any] = [None] * len(parked)
+    for how in {g.held.how for g in parked if g.held.slot is not None}:
+        chosen = [k for k, g in enumerate(parked) if g.held.how == how]
+        for k, value in zip(chosen, _reduced(batch, [parked[k] for k in chosen], how, [parked[k].held.predicate for k in chosen]), strict=True):
+            values[k] = value
+    return values
 
 
 def _reduced(batch: Batch, groups: list[Group], how: str, predicates: list) -> list:

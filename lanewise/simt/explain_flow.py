@@ -14,6 +14,7 @@ def barrier_divergence(
     thread: Dim3 | None = None,
     left: list[int] | None = None,
     left_line: int | None = None,
+    next_step: str = "",
 ) -> Finding:
     """Threads of one block wait at different barriers, or some never come.
 
@@ -29,7 +30,7 @@ def barrier_divergence(
             ending = ending.replace("are on", "is on").replace("have", "has")
         groups.append(f"{thread_ranges(left)} {ending} without reaching it")
     text = f"barrier divergence in block {tuple_text(block)}: " + ", ".join(groups) + "."
-    text += " Every thread of the block must reach the same __syncthreads(): put one behind the if, not inside it."
+    text += " " + (next_step or "Every thread of the block must reach the same __syncthreads(): put one behind the if, not inside it.")
     return Finding("barrier-divergence", "error", text, line=lines[0] if lines else None, thread=thread, block=block, count=1)
 
 

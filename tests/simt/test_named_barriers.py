@@ -95,3 +95,90 @@ def test_arrivals_complete_a_barrier_by_themselves(schedule):
     report, _ = run(late, schedule=schedule)
     found = report.errors[0]
     assert found.kind == "deadlock" and "The arrivals on line 7 completed it before anybody waited there" in found.message, str(report)
+
+
+APART = """
+extern "C" __global__ void hand_over(const int* x, int* y) {
+    __shared__ int s[64];
+    int n = 0, t = threadIdx.x;
+    s[t] = x[t % 32];
+    if (t CHOICE) {
+        ONE
+        n += s[t ^ 32];
+    } else {
+        OTHER
+        n += 100 + s[t ^ 32];
+    }
+    if (t >= 32) y[t - 32] = n;
+}
+"""
+SYNC = 'asm volatile("bar.sync 1, 64;" ::: "memory");'
+COUNT = 'asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; barrier.red.popc.u32 %0, 1, 64, p;}" : "=r"(n) : "r"(t & 1) : "memory");'
+
+
+def apart(choice: str, one: str, other: str, blocks: int = 1, schedule: int = 0):
+    return run(APART.replace("CHOICE", choice).replace("ONE", one).replace("OTHER", other), blocks, schedule)
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_a_number_names_the_barrier_not_the_line(blocks, schedule):
+    report, y = apart("< 32", SYNC, SYNC, blocks, schedule)
+    assert report.ok, str(report)
+    assert (y == 100 + np.arange(32)).all()
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+def test_in_turns_with_two_numbers(schedule):
+    """Each side's loop has its own lines: full, empty, full, empty."""
+    text = """
+extern "C" __global__ void hand_over(const int* x, int* y) {
+    __shared__ int s[32];
+    int t = threadIdx.x;
+    if (t < 32) for (int i = 0; i < 3; ++i) {
+        s[t] = x[t] + i;
+        asm volatile("bar.sync 1, 64;" ::: "memory");
+        asm volatile("bar.sync 2, 64;" ::: "memory");
+    } else for (int i = 0; i < 3; ++i) {
+        asm volatile("barrier.sync 1, 64;" ::: "memory");
+        y[t - 32] += s[63 - t];
+        asm volatile("barrier.sync 2, 64;" ::: "memory");
+    }
+}
+"""
+    report, y = run(text, schedule=schedule)
+    assert report.ok and (y == 3 * np.arange(32)[::-1] + 3).all(), str(report)
+    early = "".join(line for line in text.splitlines(keepends=True) if "sync 2" not in line)
+    assert run(early, schedule=schedule)[0].errors[0].kind == "race"
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+def test_the_number_0_is_for_one_line(schedule):
+    for one in ("__syncthreads();", 'asm volatile("bar.sync 0, 64;" ::: "memory");'):
+        found = apart("< 32", one, "__syncthreads();", schedule=schedule)[0].errors[0]
+        assert found.kind == "barrier-divergence" and "put one behind the if, not inside it." in found.message
+        for waiters in ("threads 0..31 wait at the barrier on line 7", "threads 32..63 wait at the barrier on line 10"):
+            assert waiters in found.message
+
+
+def test_bar_sync_is_for_whole_warps_barrier_sync_for_lanes():
+    found = apart("% 2", SYNC, SYNC)[0].errors[0]
+    assert found.kind == "barrier-divergence" and "All lanes of a warp come to the same bar.sync" in found.message
+    loose = SYNC.replace("bar.", "barrier.")
+    report, y = apart("% 2", loose, loose)
+    assert report.ok and (y == np.arange(32) + np.where(np.arange(32) % 2, 0, 100)).all(), str(report)
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+def test_reductions_meet_reductions(schedule):
+    report, y = apart("< 32", COUNT, COUNT, schedule=schedule)
+    assert report.ok and (y == 132 + np.arange(32)).all(), str(report)
+    found = apart("< 32", SYNC, COUNT, schedule=schedule)[0].errors[0]
+    assert found.kind == "barrier-divergence" and "give bar.red a number of its own" in found.message
+
+
+@pytest.mark.parametrize("other", ["__syncthreads();", "n = __syncthreads_or(t & 1);"])
+def test_reductions_that_meet_others_at_barrier_0(other):
+    """A finding, and each reduction is that of the threads that came for it."""
+    report, y = apart("< 32", other, "n = __syncthreads_count(t & 1);")
+    assert report.errors[0].kind == "barrier-divergence" and (y == 116 + np.arange(32)).all()

@@ -1,4 +1,7 @@
-"""What a numbered barrier may be given: an id from 0 to 15, whole warps, one count for all who meet there (PTX ISA 9.7.13.1, "barrier")."""
+"""What a numbered barrier may be given: an id from 0 to 15, whole warps, one count for all who meet there (PTX ISA 9.7.13.1, "barrier").
+
+They may come to it on different lines, as producers and consumers do. Barrier 0 is __syncthreads(), which all threads reach in one place.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +46,27 @@ def used(batch: Batch, g: Group, id: int, count: int | None, arrives: bool) -> N
             text = {"line": line, "count": mine, "other_line": where, "other_count": other}
             faults.add(explain_flow.barrier_counts_differ(**text, thread=thread, block=block, barrier=id))
             return
+
+
+def apart(waiting: list[Group]) -> str:
+    """What to advise where threads met at one numbered barrier on different lines and may not; "": they may, the number names the barrier."""
+    if len({(g.held.how, g.held.slot is None) for g in waiting}) > 1:
+        return "A barrier reduces the predicates of all who come, or of none: give bar.red a number of its own."
+    seen: set[int] = set()
+    for g in waiting:
+        if not _aligned(g):
+            continue
+        warps = set(g.warp_columns.ravel().tolist())
+        if warps & seen:
+            return "All lanes of a warp come to the same bar.sync: put one behind the if, not inside it, or take barrier.sync, which lanes may meet apart."
+        seen |= warps
+    return ""
+
+
+def _aligned(g: Group) -> bool:
+    """Whether the instruction is for whole warps: bar is short for barrier….aligned."""
+    i = g.code.blocks[g.pc].instructions[0]
+    return i.opcode == "bar" or "aligned" in i.modifiers
 
 
 def _meanwhile(batch: Batch, g: Group, id: int, columns: set[int]):

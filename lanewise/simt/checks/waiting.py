@@ -84,14 +84,15 @@ def outside_mask(faults: Faults, g: Group, outside: ndarray) -> None:
 
 
 def barrier_completed(faults: Faults, batch: Batch, waiting: list[Group], everyone: bool) -> None:
-    """Threads of one block met at barriers on different lines, or some had skipped it."""
+    """Threads of one block met at barriers on different lines, where these must not differ, or some had skipped it."""
     places = {(g.code.number, g.pc) for g in waiting}
     if len(places) > 1:
         lines = [faults.pc_line(g) for g in waiting]
-        if len(set(lines)) > 1 or None in lines:
+        advice = named_barriers.apart(waiting) if waiting[0].held.id else ""
+        if (len(set(lines)) > 1 or None in lines) and (advice or not waiting[0].held.id):
             threads = [sorted({int(r) for r in g.rows}) for g in waiting]
             block, thread = faults.block(int(batch.ids[0])), faults.thread(int(waiting[0].rows[0]))
-            faults.add(explain.barrier_divergence(lines=lines, threads=threads, block=block, thread=thread))
+            faults.add(explain.barrier_divergence(lines=lines, threads=threads, block=block, thread=thread, next_step=advice))
         return
     if not everyone or not batch.exited.any():
         return
