@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields
 class Counters:
     """Sums over one launch. `None` means: not known (clang's PTX has no exact counts for some).
 
-    The memory counters equal Nsight Compute's metric of the comment; `sector` is 32 bytes. What wgmma reads of shared memory passes by the load/store
-    unit: no `shared_*` counter has it.
+    The memory counters equal Nsight Compute's metric of the comment; `sector` is 32 bytes. What wgmma reads of shared memory is in no
+    `shared_*` counter.
     """
 
     global_load_requests: int | None = 0  # l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum
@@ -28,12 +28,16 @@ class Counters:
     warp_instructions: int | None = 0  # PTX instructions × warps that executed them
     active_lane_ratio: float | None = 0.0  # lanes that executed ÷ (32 × warp_instructions)
     flops: int | None = 0  # an fma counts 2; mma and wgmma 2·m·n·k
-    wgmma_instructions: int | None = 0  # wgmma.mma_async, one for the four warps of a warpgroup
+    tensor_operations: int | None = 0  # of flops those of mma, wmma and wgmma, whole numbers and bits too: the sum of sm__ops_path_tensor_src_*.sum
+    wgmma_instructions: int | None = 0  # wgmma.mma_async, one for the four warps of a warpgroup: sm__inst_executed_pipe_tensor_op_gmma.sum / 4
+    wgmma_shared_wavefronts: int | None = 0  # l1tex__data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum: 128 bytes of A or B each
     wgmma_overlapped: int | None = 0  # other PTX instructions × warps, between a wgmma and the wait that ends it
     atomics: int | None = 0  # atomic operations, one a lane
     tma_load_bytes: int | None = 0  # global memory that bulk and tensor copies read: no l1tex lsu counter has them, global_bytes and dram_read_bytes do
     tma_store_bytes: int | None = 0  # global memory that they write
-    tma_requests: int | None = 0  # bulk and tensor copies issued, commits and waits not counted
+    tma_load_sectors: int | None = 0  # l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld.sum: what arrives, filling too, for each block that gets it
+    tma_store_sectors: int | None = 0  # l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_st.sum and _red.sum
+    tma_requests: int | None = 0  # bulk and tensor copies, commits and waits not counted: smsp__sass_inst_executed_op_tma_ld.sum, _st.sum and _red.sum
 
     def as_dict(self) -> dict[str, int | float | None]:
         """Flat: name → number or None."""

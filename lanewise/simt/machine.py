@@ -64,7 +64,7 @@ class Machine:
         self.by_argument: dict[str, Allocation] = {}
         self.tensor_maps: dict[int, Allocation] = {}  # number of a tensor map → the memory of its array
         self.tiles: dict[int, str] = {}  # tensor copy → the shared array that it fills
-        self.tma_load_bytes = self.tma_store_bytes = self.tma_requests = self.tma_sectors = 0
+        self.tma_load_bytes = self.tma_store_bytes = self.tma_requests = self.tma_sectors = self.tma_load_sectors = self.tma_store_sectors = 0
         self.local_arrays: dict[str, tuple[str, tuple[int, ...] | None]] = {}
         self.barrier_sites: dict[tuple[int, int], int] = {}
         # thread of its block → (line, operation, lane) of its first shuffle from an absent lane
@@ -194,6 +194,12 @@ class Machine:
 
     _printed = 0
     print_full = False
+
+    def wgmma_wavefronts(self, i) -> int:
+        """What a wgmma reads of shared memory, in pieces of 128 bytes."""
+        from .instructions import wgmma
+
+        return wgmma.wavefronts(i)
 
     def extra_flops(self, i) -> int:
         """Operations of a warp-wide matrix instruction."""

@@ -29,7 +29,7 @@ def summarise(report: Report, machine: Machine, stopped: bool) -> None:
         return by_line.setdefault(line or 0, LineCounters())
 
     lanes_of_line: dict[int, int] = {}
-    instructions = total_lanes = flops = products = overlapped = 0
+    instructions = total_lanes = flops = tensor = products = wavefronts = overlapped = 0
     for code in machine.program.codes.values():
         if code.number not in machine.executed:
             continue
@@ -42,15 +42,19 @@ def summarise(report: Report, machine: Machine, stopped: bool) -> None:
                 line = at(i.line)
                 line.warp_instructions += w
                 lanes_of_line[i.line or 0] = lanes_of_line.get(i.line or 0, 0) + n
-                work = flops_of(i) * n + machine.extra_flops(i) * w
+                of_tensor_cores = machine.extra_flops(i) * w
+                tensor += of_tensor_cores
+                work = flops_of(i) * n + of_tensor_cores
                 line.flops += work
                 if i.opcode == "wgmma" and i.modifiers[0] == "mma_async":
                     products += w
+                    wavefronts += machine.wgmma_wavefronts(i) * w
                 flops += work
             overlapped += w * sum(index in during for index in range(block.start, block.start + len(block.instructions))) if during else 0
             instructions += w * len(block.instructions)
             total_lanes += n * len(block.instructions)
-    c.warp_instructions, c.flops, c.wgmma_instructions, c.wgmma_overlapped = instructions, flops, products // 4, overlapped
+    c.warp_instructions, c.flops, c.tensor_operations = instructions, flops, tensor
+    c.wgmma_instructions, c.wgmma_shared_wavefronts, c.wgmma_overlapped = products // 4, wavefronts // 4, overlapped
     if instructions:
         c.active_lane_ratio = total_lanes / (32 * instructions)
     for number, line in by_line.items():
@@ -62,6 +66,7 @@ def summarise(report: Report, machine: Machine, stopped: bool) -> None:
         code = next(x for x in machine.program.codes.values() if x.number == number)
         at(code.blocks[pc].instructions[0].line).barriers += times
     c.tma_load_bytes, c.tma_store_bytes, c.tma_requests = machine.tma_load_bytes, machine.tma_store_bytes, machine.tma_requests
+    c.tma_load_sectors, c.tma_store_sectors = machine.tma_load_sectors, machine.tma_store_sectors
     c.global_bytes = 32 * ((c.global_load_sectors or 0) + (c.global_store_sectors or 0) + machine.atomic_sectors + machine.tma_sectors)
     reads = writes = pairs = 0
     for a in machine.memory.ranges.values():

@@ -3,6 +3,7 @@
     make gpu                     in the project's environment
     make gpu PYTHON=python3      with any interpreter that has CuPy and NumPy
     make gpu ARGS="--only atomics"
+    make gpu ARGS="--counters ^products --keep"
 
 Values are compared with the simulator's, stored in data/ by store.py. With Nsight Compute (`ncu`) on the PATH the counters are
 read too. The summary goes to results/gpu/, or to the folder that the variable OUT names. Exit status 1 on any mismatch.
@@ -52,19 +53,22 @@ def values_run(cases: list[Case]) -> tuple[dict, list[str]]:
     return summary, wrong
 
 
-def counters_run(machine: dict, out: Path, keep: bool) -> tuple[dict, list[str]]:
+def counters_run(machine: dict, out: Path, keep: bool, only: str) -> tuple[dict, list[str]]:
     import counters
     from stored import DATA, DIGESTS
 
     began = time.monotonic()
-    readings, problems = counters.read()
+    readings, problems = counters.read(only)
     slug = re.sub(r"[^a-z0-9]+", "_", machine["device"].lower().replace("nvidia", "")).strip("_")
-    content = {**machine, "date": date.today().isoformat(), "nsight_compute": counters.version(), "metrics": counters.METRICS}
-    content["kernels"] = {reading.name: {**reading.counters, "aside": reading.aside} for reading in readings}
+    content: dict = {**machine, "date": date.today().isoformat(), "nsight_compute": counters.version()}
+    content["metrics"] = {name: str(metric) for name, metric in counters.METRICS.items()}
+    content["kernels"] = {reading.name: {**reading.counters, "aside": reading.aside, "date": content["date"]} for reading in readings}
     (out / f"ncu_{slug}.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if keep:  # the course's own kernels change with its chapters: they are compared here and now, the others in every test run
-        content["kernels"] = {name: counts for name, counts in content["kernels"].items() if not name.startswith("course.")}
-        (DATA / f"ncu_{slug}.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        kept = DATA / f"ncu_{slug}.json"
+        before = json.loads(kept.read_text(encoding="utf-8"))["kernels"] if only and kept.exists() else {}
+        content["kernels"] = before | {name: counts for name, counts in content["kernels"].items() if not name.startswith("course.")}
+        kept.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     stored = json.loads(DIGESTS.read_text(encoding="utf-8"))
     lines, allowed, equal = [], [], 0
     for reading in readings:
@@ -81,6 +85,7 @@ def counters_run(machine: dict, out: Path, keep: bool) -> tuple[dict, list[str]]
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make gpu", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="values of the kernels whose name this regular expression finds; no counters")
+    parser.add_argument("--counters", default="", help="counters of the kernels whose name this regular expression finds; no values")
     parser.add_argument("--no-counters", action="store_true", help="leave Nsight Compute out")
     parser.add_argument("--no-values", action="store_true", help="counters only")
     parser.add_argument("--keep", action="store_true", help="keep the readings in tests/gpu/data, where the tests compare against them")
@@ -94,7 +99,7 @@ def main() -> int:
     print(f"{machine['device']}, driver {machine['driver']}, CuPy {machine['cupy']}, NVRTC {machine['nvrtc']}", flush=True)
     summary: dict = {**machine, "date": date.today().isoformat()}
     wrong: list[str] = []
-    if not options.no_values:
+    if not options.no_values and not options.counters:
         from all_cases import CASES
 
         chosen = [case for case in CASES if re.search(options.only, case.name)]
@@ -108,7 +113,7 @@ def main() -> int:
         import counters
 
         if counters.available():
-            summary["counters"], lines = counters_run(machine, out, options.keep)
+            summary["counters"], lines = counters_run(machine, out, options.keep, options.counters)
             wrong += lines
             report("counters", summary["counters"], lines)
         else:

@@ -14,19 +14,46 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 400
 
-# Our counter → Nsight Compute's metric (lanewise/simt/counters.py says the same).
+
+@dataclass(frozen=True)
+class Metric:
+    """Nsight Compute's metrics for one counter of ours: their sum, divided by `per`."""
+
+    names: tuple[str, ...]
+    per: int = 1
+
+    def __str__(self) -> str:
+        return " + ".join(self.names) + (f", divided by {self.per}" if self.per > 1 else "")
+
+
+def _metric(*bases: str, per: int = 1) -> Metric:
+    return Metric(tuple(f"{base}.sum" for base in bases), per)
+
+
+# Our counter → Nsight Compute's metrics (lanewise/simt/counters.py says the same).
 METRICS = {
-    "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
-    "global_load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-    "global_store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
-    "global_store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-    "shared_load_requests": "smsp__sass_inst_executed_op_shared_ld.sum",
-    "shared_load_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-    "shared_store_requests": "smsp__sass_inst_executed_op_shared_st.sum",
-    "shared_store_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-    "dram_read_bytes": "dram__bytes_read.sum",
-    "dram_write_bytes": "dram__bytes_write.sum",
+    "global_load_requests": _metric("l1tex__t_requests_pipe_lsu_mem_global_op_ld"),
+    "global_load_sectors": _metric("l1tex__t_sectors_pipe_lsu_mem_global_op_ld"),
+    "global_store_requests": _metric("l1tex__t_requests_pipe_lsu_mem_global_op_st"),
+    "global_store_sectors": _metric("l1tex__t_sectors_pipe_lsu_mem_global_op_st"),
+    "shared_load_requests": _metric("smsp__sass_inst_executed_op_shared_ld"),
+    "shared_load_wavefronts": _metric("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld"),
+    "shared_store_requests": _metric("smsp__sass_inst_executed_op_shared_st"),
+    "shared_store_wavefronts": _metric("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st"),
+    "dram_read_bytes": _metric("dram__bytes_read"),
+    "dram_write_bytes": _metric("dram__bytes_write"),
 }
+# The same for tensor cores and the copy engine, where the GPU has these metrics (Hopper has all). An mma of 8-bit floats becomes two of fp16 there:
+# operations are equal, instructions aren't.
+TENSOR_METRICS = {
+    "tensor_operations": _metric(*(f"sm__ops_path_tensor_src_{kind}" for kind in ("fp16", "bf16_dst_fp32", "tf32_dst_fp32", "fp64", "fp8", "int8", "int1"))),
+    "wgmma_instructions": _metric("sm__inst_executed_pipe_tensor_op_gmma", per=4),  # it counts warps
+    "wgmma_shared_wavefronts": _metric("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_gmma"),
+    "tma_requests": _metric(*(f"smsp__sass_inst_executed_op_tma_{way}" for way in ("ld", "st", "red"))),
+    "tma_load_sectors": _metric("l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld"),
+    "tma_store_sectors": _metric(*(f"l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_{way}" for way in ("st", "red"))),
+}
+METRICS |= TENSOR_METRICS
 EXACT = [name for name in METRICS if not name.startswith("dram")]
 # Where a difference may hide: kept beside the readings, compared with nothing.
 ASIDE = [
@@ -69,24 +96,25 @@ def known_metrics(wanted: list[str]) -> list[str]:
     return [metric for metric in wanted if metric.rsplit(".", 1)[0] in bases]
 
 
-def read() -> tuple[list[Reading], list[str]]:
-    """The readings in order of launch, and what went wrong, one sentence each."""
+def read(only: str = "") -> tuple[list[Reading], list[str]]:
+    """The readings in order of launch, and what went wrong, one sentence each. `only`: a regular expression that finds the kernels' names."""
+    asked = [name for counter, metric in METRICS.items() if counter not in TENSOR_METRICS for name in metric.names]
     try:
-        aside = known_metrics(ASIDE)
+        more = known_metrics([*(name for metric in TENSOR_METRICS.values() for name in metric.names), *ASIDE])
     except subprocess.TimeoutExpired:
-        aside = []
-    readings, problems = profile([*METRICS.values(), *aside])
-    if not readings and aside:
-        readings, problems = profile([*METRICS.values()])
+        more = []
+    readings, problems = profile([*asked, *more], only)
+    if not readings and more:
+        readings, problems = profile(asked, only)
     return readings, problems
 
 
-def profile(metrics: list[str]) -> tuple[list[Reading], list[str]]:
+def profile(metrics: list[str], only: str = "") -> tuple[list[Reading], list[str]]:
     """One run of the driver under Nsight Compute."""
     with tempfile.TemporaryDirectory() as folder:
         launched, log = Path(folder) / "launched", Path(folder) / "log"
         command = ["ncu", "--csv", "--page", "raw", "--print-units", "base", "--metrics", ",".join(metrics), "--clock-control", "none"]
-        command += ["--target-processes", "all", "--log-file", str(log), sys.executable, str(HERE / "driver.py"), str(launched)]
+        command += ["--target-processes", "all", "--log-file", str(log), sys.executable, str(HERE / "driver.py"), str(launched), only]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
             errors = [] if done.returncode == 0 else [f"Nsight Compute ended with {done.returncode}: {(done.stdout + done.stderr)[-500:]}"]
@@ -115,9 +143,16 @@ def table(text: str) -> list[dict[str, str]]:
 
 def numbers(row: dict[str, str]) -> tuple[dict[str, int], dict[str, int]]:
     """(our counters, the others) of one row."""
-    ours = {name: whole(row[metric]) for name, metric in METRICS.items() if row.get(metric)}
+    ours = {name: reading(row, metric) for name, metric in METRICS.items() if all(map(row.get, metric.names))}
     others = {metric: whole(row[metric]) for metric in row if metric in ASIDE and row[metric]}
     return ours, others
+
+
+def reading(row: dict[str, str], metric: Metric) -> int:
+    total = sum(whole(row[name]) for name in metric.names)
+    if total % metric.per:
+        raise ValueError(f"{' + '.join(metric.names)} is {total}, no multiple of {metric.per}: it isn't what it is taken for.")
+    return total // metric.per
 
 
 def whole(text: str) -> int:
@@ -125,12 +160,17 @@ def whole(text: str) -> int:
 
 
 def differences(measured: dict[str, int], simulated: dict[str, int | None], code_bytes: int, fetched: int | None = None) -> list[str]:
-    """What of the eight counters and of DRAM's reads isn't as Nsight Compute has it; one phrase each.
+    """What of the counters and of DRAM's reads isn't as Nsight Compute has it; one phrase each. Of tensor cores and copies what was read.
 
     `fetched`: `Report.dram_fetch_bytes`, where accesses leave out one sector of a pair (an H200 fetches both). DRAM reads: within 3 %, or up to 8 KB
     below what was measured without the kernel's machine code, which comes from DRAM, too.
     """
-    found = [f"{name} {simulated.get(name)} instead of {measured.get(name)}" for name in EXACT if measured.get(name) != simulated.get(name)]
+    found = [
+        f"{name} {simulated.get(name)} instead of {measured.get(name)}"
+        for name in EXACT
+        if name in measured or name not in TENSOR_METRICS
+        if measured.get(name) != simulated.get(name)
+    ]
     read, ours = measured.get("dram_read_bytes"), simulated.get("dram_read_bytes") if fetched is None else fetched
     if read is None or ours is None or not (abs(ours + code_bytes - read) <= DRAM_SHARE * read or 0 <= read - code_bytes - ours <= LAUNCH_READS):
         found.append(f"dram_read_bytes {ours} and {code_bytes} of code instead of {read}")

@@ -78,20 +78,29 @@ def _runs(starts: ndarray, size: int) -> ndarray:
     return (starts[:, None] + np.arange(size)).ravel()
 
 
-def count(g: Group, a: Allocation, starts: ndarray, size: int, touched: str) -> None:
-    """Sectors that the runs touch, for the counters."""
+def sectors(a: Allocation, starts: ndarray, size: int) -> int:
+    """How many the runs touch, each by itself."""
+    return int(((a.base + starts + size - 1 >> 5) - (a.base + starts >> 5) + 1).sum())
+
+
+def count(g: Group, a: Allocation, starts: ndarray, size: int, *touched: str) -> None:
+    """Sectors that the runs touch, for the counters: a reduction reads in L2 what it writes."""
     if not len(starts) or not size:
         return
-    mark = getattr(a, touched)
-    if mark is None:
-        mark = np.zeros((len(a.data) + 63) // 32 + 1, bool)
-        setattr(a, touched, mark)
     first = a.base >> 5
     begin, end = (a.base + starts >> 5) - first, (a.base + starts + size - 1 >> 5) - first
-    g.batch.machine.tma_sectors += int((end - begin + 1).sum())
+    number = sectors(a, starts, size)
+    g.batch.machine.tma_sectors += number
+    if "write_sectors" in touched:
+        g.batch.machine.tma_store_sectors += number
     widest = int((end - begin).max()) + 1
     index = np.minimum(begin[:, None] + np.arange(widest), end[:, None])
-    mark[index.ravel()] = True
+    for kind in touched:
+        mark = getattr(a, kind)
+        if mark is None:
+            mark = np.zeros((len(a.data) + 63) // 32 + 1, bool)
+            setattr(a, kind, mark)
+        mark[index.ravel()] = True
 
 
 def read_global(g: Group, iid: int, a: Allocation, starts: ndarray, size: int) -> None:
@@ -112,7 +121,7 @@ def read_global(g: Group, iid: int, a: Allocation, starts: ndarray, size: int) -
 
 
 def write_global(g: Group, iid: int, a: Allocation, starts: ndarray, size: int, atomic: bool) -> None:
-    count(g, a, starts, size, "write_sectors")
+    count(g, a, starts, size, *(("read_sectors", "write_sectors") if atomic else ("write_sectors",)))
     m = g.batch.machine
     if not m.check or not len(starts):
         return

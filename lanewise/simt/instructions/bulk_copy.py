@@ -172,6 +172,7 @@ def load(g, iids: tuple[int, int, int], to, source, size, barrier, mask=None) ->
             cut[:, k] = np.frombuffer(a.data[offset : offset + size_].tobytes(), u32)
             check.read_global(one_block(lane, k), read, a, np.array([offset]), size_)
             m.tma_load_bytes += size_
+            m.tma_load_sectors += check.sectors(a, np.array([offset]), size_) * len(blocks)
         for there in blocks:
             deliver(lane, write, b, np.arange(to_ >> 2, to_ + size_ >> 2), cut, size_, there)
 

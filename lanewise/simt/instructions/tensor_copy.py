@@ -138,15 +138,15 @@ def load(g, iids: tuple[int, int, int], to, tensor, barrier, coordinates: tuple,
             map_check.aligned_to_pattern(lane.g, write, tm, to_)
             if write not in m.tiles:
                 m.tiles[write] = m.faults.shared_at(write, to_)[0]
-        data = [_box(lane, k, read, tm, tuple(c)) for k, c in enumerate(where.tolist())]
+        data = [_box(lane, k, read, tm, tuple(c), len(blocks)) for k, c in enumerate(where.tolist())]
         same = all(x is data[0] for x in data)
         table = data[0][:, None] if same else np.stack(data, axis=1)
         for there in blocks:
             deliver(lane, write, b, words_of(tm, to_), table, tm.nbytes, there, tm.swizzle, tm.element)
 
 
-def _box(lane: Lane, k: int, iid: int, tm: TensorMap, coordinates: tuple[int, ...]) -> ndarray:
-    """A box as 32-bit words, what lies outside of the array filled up."""
+def _box(lane: Lane, k: int, iid: int, tm: TensorMap, coordinates: tuple[int, ...], receivers: int) -> ndarray:
+    """A box as 32-bit words, what lies outside of the array filled up. `receivers`: how many blocks get it."""
     m = lane.g.batch.machine
     a = memory_of(m, tm)
     dtype = _UNSIGNED[tm.itemsize]
@@ -169,9 +169,12 @@ def _box(lane: Lane, k: int, iid: int, tm: TensorMap, coordinates: tuple[int, ..
 
 def store(g, iids: tuple[int, int], tensor, source, coordinates: tuple, operation: str = "") -> None:
     """Shared memory → a box of the array; what lies outside of the array is left out. With an operation, combined with what is there."""
+        m.tma_load_sectors += tm.rows * sectors(tm.inner_bytes) * receivers
     batch = g.batch
     m = batch.machine
     write, read = iids
+    filled = len(starts) * sectors(tm.inner_bytes - size) + (tm.rows - len(starts)) * sectors(tm.inner_bytes)
+    m.tma_load_sectors += (check.sectors(a, starts, size) + filled) * receivers
     for lane, tm, where in _boxes(g, write, tensor, (source,), coordinates, len(coordinates)):
         if tm is None:
             continue
@@ -183,6 +186,11 @@ def store(g, iids: tuple[int, int], tensor, source, coordinates: tuple, operatio
         groups(batch).issue(lane, read, words)
         a = memory_of(m, tm)
         data = batch.shared.words[words]
+def sectors(size: int) -> int:
+    """What the filling of a row takes on its way to shared memory, as an H200 counts it."""
+    return -(-size // 32)
+
+
         dtype = _UNSIGNED[tm.itemsize]
         assert tm.array is not None
         target = tm.array.view(dtype)

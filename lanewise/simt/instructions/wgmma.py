@@ -217,6 +217,12 @@ def flops(i: Instruction) -> int:
     return 2 * 16 * n * k
 
 
+def wavefronts(i: Instruction) -> int:
+    """Of one instruction, which takes 32 bytes of every row of B, and of the 64 of A unless they lie in registers: 128 bytes each."""
+    n, _ = shape_of(i)
+    return (0 if len(vector(i.operands[1])) == _REGISTERS else 16) + n // 4
+
+
 def _columns_allowed(n: int, whole: bool) -> bool:
     return 8 <= n <= 256 and n % (16 if whole and n > 32 else 8) == 0
 

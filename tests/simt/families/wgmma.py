@@ -157,6 +157,9 @@ def wgmma(name, n, a="f16", b="", d="f32", a_swizzle=128, b_swizzle=128, a_major
     statement = f"wgmma.mma_async.sync.aligned.m64n{n}k{k}.{kind} {{{numbers}}}, {operand}, %{after}, p{tail};"
     given = ", ".join(f'"r"(w[4 * step + {r}])' for r in range(4)) if registers else f'"l"(da + step * {A.step >> 4})'
     result = "unsigned" if whole or not floats else "__half" if halves else "float"
+    count_words = 4 * steps
+    fetch = f"""unsigned w[{count_words}];
+    for (int j = 0; j < {count_words}; ++j) {{ w[j] = fragments[threadIdx.x * {count_words} + j]; asm volatile("" : "+r"(w[j]) :: "memory"); }}"""
     source = f"""{"#include <cuda_fp16.h>" if result == "__half" else ""}
 extern "C" __global__ void __launch_bounds__({128 * groups}) {entry}(const uint4* image, const unsigned* fragments, const unsigned* C, {result}* D) {{
     extern __shared__ uint4 memory[];
@@ -172,8 +175,7 @@ extern "C" __global__ void __launch_bounds__({128 * groups}) {entry}(const uint4
     unsigned long long db = (at + {b_at} & 0x3ffff) >> 4 | {constant(B)};
     {ctype} d[{count}];
     for (int j = 0; j < {count}; ++j) d[j] = {"__uint_as_float" if letter == "f" else ""}(C[threadIdx.x * {count} + j]);
-    unsigned w[{4 * steps}];
-    for (int j = 0; j < {4 * steps}; ++j) {{ w[j] = fragments[threadIdx.x * {4 * steps} + j]; asm volatile("" : "+r"(w[j]) :: "memory"); }}
+    {fetch if registers else ""}
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
     for (int step = 0; step < {steps}; ++step) {{
