@@ -123,23 +123,31 @@ def swizzle_alignment(*, array: str, line: int | None, swizzle: int, offset: int
 
 
 def no_tensor_map(*, array: str | None, line: int | None, thread: Dim3, block: Dim3, where: str, address: int = 0) -> Finding:
-    """The address of a tensor copy's map holds none, or is none that a GPU takes.
-
-    `where`: "local", "nowhere", "misaligned" (a map, but not at a multiple of 64), "selected" (one of several parameters), "other".
-    """
+    """The address of a tensor copy's map holds none. `where`: "local", "nowhere", "misaligned" (a map, but not at a multiple of 64), "other"."""
     text = f"tensor map: {who(thread, block)} copies by the tensor map at "
     if where == "local":
         text += f"a local address{at_line(line)}, where the copy engine can't read it: declare the parameter const __grid_constant__, and take its address."
     elif where == "nowhere":
         text += f"address {address:#x}{at_line(line)}, where no array and no parameter lies: pass the address of a const __grid_constant__ parameter."
-    elif where == "selected":
-        text += f"an address that is chosen among several parameters{at_line(line)} (here {array}), which a GPU answers with an illegal instruction: "
-        text += "issue the copy in a branch for each map, with the address of the parameter itself, or keep the maps in an array in global memory."
     elif where == "misaligned":
         text += f"{array}{at_line(line)}, whose address is no multiple of 64: align the map, or the struct that holds it, to 64 bytes."
     else:
         text += f"{array}{at_line(line)}, but these 128 bytes are no tensor map: pass tensor_map(array, box) for {array}."
     return Finding("tensor-map", "error", text, line=line, array=array, thread=thread, block=block)
+
+
+def refused_start(*, array: str, line: int | None, thread: Dim3, block: Dim3, coordinates: tuple[int, ...], itemsize: int, stores: bool) -> Finding:
+    """A tensor copy whose box begins where the copy engine can't. `coordinates` as in PTX, the contiguous axis first."""
+    behind, unit = coordinates[0] * itemsize % 16, 16 // itemsize
+    where = f"coordinates {{{', '.join(map(str, coordinates))}}} of {array}{at_line(line)}"
+    if behind:
+        text = f"misaligned: the tensor copy of {who(thread, block)} begins at {where}, and element {coordinates[0]} of a row lies {plural(behind, 'byte')} "
+        text += f"behind a multiple of 16: a GPU stops with an illegal instruction. Let the first coordinate be a multiple of {unit} "
+        text += f"({unit} elements of {plural(itemsize, 'byte')})."
+        return Finding("misaligned", "error", text, line=line, array=array, thread=thread, block=block)
+    text = f"out of bounds: the tensor store of {who(thread, block)} begins at {where}, before the array: a GPU stops with an illegal instruction. "
+    text += "A store may reach past the array's end, where nothing is written, but it must not begin before its start; only loads may."
+    return Finding("out-of-bounds", "error", text, line=line, array=array, thread=thread, block=block)
 
 
 def tensor_map_rank(*, array: str | None, line: int | None, thread: Dim3, block: Dim3, coordinates: int, axes: int) -> Finding:
@@ -233,6 +241,12 @@ def too_many_arrivals(
         text += f" (only {plural(abs(tx), 'byte')} {'are missing' if tx > 0 else 'too many have arrived'})"
     text += f". It was initialised{at_line(other_line)} for {plural(expected, 'arrival')} a phase: make the count equal to the arrivals, "
     return _barrier("mbarrier", text + "or let a thread wait for the phase before it arrives for the next.", mbarrier, line, thread, block)
+
+
+def parity_beyond_one(*, mbarrier: str, line: int | None, thread: Dim3, block: Dim3, at: str, parity: int) -> Finding:
+    """A wait for a parity that is none: the number of a phase, say."""
+    text = f"mbarrier: {who(thread, block)} waits for {mbarrier}{at} with parity {parity}, but a parity is 0 or 1. "
+    return _barrier("mbarrier", text + "Pass the last bit of the phase's number: phase & 1.", mbarrier, line, thread, block)
 
 
 def arrival_at_a_block_that_ended(*, mbarrier: str, line: int | None, thread: Dim3, block: Dim3, at: str, other_block: Dim3) -> Finding:

@@ -27,7 +27,7 @@ extern "C" __global__ void k(const __grid_constant__ ptx::TensorMap map, const _
   __syncthreads();
   if (t == 0) {
     ptx::mbarrier_arrive_expect_tx(AT(bar), 4096);
-    ptx::tma_load_2d(AT(tile), &map, AT(bar), 32 * blockIdx.x - 3, 32 * blockIdx.y - 1);
+    ptx::tma_load_2d(AT(tile), &map, AT(bar), 32 * blockIdx.x - 4, 32 * blockIdx.y - 1);
   }
   WAIT(bar, 0);
   for (int r = t / 32; r < 32; r += 4) tile[r][t % 32] *= 2;
@@ -94,7 +94,7 @@ def double(source=DOUBLE, box=(32, 32), swizzle="none", **options):
     maps = [simt.tensor_map(X.copy(), box, swizzle), simt.tensor_map(simt.Output(y), (32, 32), swizzle)]
     report = simt.compile(source).kernel("k").launch((3, 3), 128, maps, **options)
     want = np.zeros((96, 96), f32)
-    want[1:71, 3:75] = 2 * X
+    want[1:71, 4:76] = 2 * X
     return report, np.array_equal(y, want)
 
 
@@ -157,7 +157,7 @@ def test_maps_in_global_memory():
     maps = [simt.tensor_map(X, (32, 32)), simt.tensor_map(y, (32, 32))]
     report = simt.compile(source).kernel("k").launch((3, 3), 128, [np.frombuffer(b"".join(map(bytes, maps)), u8)])
     assert report.ok, str(report)
-    assert np.array_equal(y[1:71, 3:75], 2 * X)
+    assert np.array_equal(y[1:71, 4:76], 2 * X)
 
 
 def test_a_view_and_the_array_it_belongs_to():
@@ -165,7 +165,7 @@ def test_a_view_and_the_array_it_belongs_to():
     whole = np.arange(64 * 64, dtype=f32).reshape(64, 64)
     y = np.zeros((32, 32), f32)
     maps = [simt.tensor_map(whole[8:40, 16:48], (32, 32)), simt.tensor_map(y, (32, 32))]
-    report = simt.compile(DOUBLE.replace("- 3", "").replace("- 1)", ")")).kernel("k").launch(1, 128, maps)
+    report = simt.compile(DOUBLE.replace("- 4", "").replace("- 1)", ")")).kernel("k").launch(1, 128, maps)
     assert report.ok and np.array_equal(y, 2 * whole[8:40, 16:48]), str(report)
 
 
@@ -281,12 +281,34 @@ def test_columns_of_a_tile_want_a_swizzle():
 
 
 def test_a_map_chosen_among_parameters():
-    """An H200 stops with an illegal instruction: its address must be a parameter's own."""
+    """Right, on an H200 too."""
     source = changed(DOUBLE, ("ptx::TensorMap out)", "ptx::TensorMap out, const __grid_constant__ ptx::TensorMap last)"))
     source = changed(source, ("    ptx::tma_load_2d(AT(tile), &map,", "    ptx::tma_load_2d(AT(tile), blockIdx.x == 2 ? &last : &map,"))
-    maps = [simt.tensor_map(X.copy(), (32, 32)), simt.tensor_map(np.zeros((96, 96), f32), (32, 32)), simt.tensor_map(X.copy(), (32, 32))]
+    y = np.zeros((96, 96), f32)
+    maps = [simt.tensor_map(X.copy(), (32, 32)), simt.tensor_map(y, (32, 32)), simt.tensor_map(10 * X, (32, 32))]
     report = simt.compile(source).kernel("k").launch((3, 3), 128, maps)
-    assert "an address that is chosen among several parameters on line 13" in first(report, "tensor-map").message
+    assert report.ok and np.array_equal(y[1:71, 4:64], 2 * X[:, :60]) and np.array_equal(y[1:71, 64:76], 20 * X[:, 60:]), str(report)
+
+
+@pytest.mark.parametrize(
+    "pairs, kind, says",
+    [
+        ([("blockIdx.x - 4", "blockIdx.x - 3")], "misaligned",
+         "the tensor copy of thread (0,0,0) of block (0,0,0) begins at coordinates {-3, -1} of map on line 13, and element -3 of a row lies 4 bytes behind a "
+         "multiple of 16: a GPU stops with an illegal instruction. Let the first coordinate be a multiple of 4 (4 elements of 4 bytes)."),
+        ([("AT(tile), 32 * blockIdx.x,", "AT(tile), 32 * blockIdx.x + 2 * blockIdx.y,")], "misaligned",
+         "block (0,1,0) begins at coordinates {2, 32} of out on line 20, and element 2 of a row lies 8 bytes behind a multiple of 16"),
+        ([("AT(tile), 32 * blockIdx.x,", "AT(tile), 32 * blockIdx.x - 8,")], "out-of-bounds",
+         "the tensor store of thread (0,0,0) of block (0,0,0) begins at coordinates {-8, 0} of out on line 20, before the array: a GPU stops"),
+        ([("32 * blockIdx.x, 32 * blockIdx.y);", "32 * blockIdx.x, 32 * blockIdx.y - 1);")], "out-of-bounds",
+         "begins at coordinates {0, -1} of out on line 20, before the array"),
+    ],
+)  # fmt: skip
+def test_coordinates_that_a_gpu_refuses(pairs, kind, says):
+    """Each of them stops an H200 with an illegal instruction."""
+    report, _ = double(changed(DOUBLE, *pairs))
+    assert says in first(report, kind).message, str(report)
+    assert {finding.kind for finding in report.errors} <= {kind, "unwritten-output"}, str(report)  # no waiting for bytes that never come
 
 
 def test_what_is_no_map():

@@ -22,19 +22,23 @@ def not_a_map(g: Group, iid: int, address: int, a: Allocation | None, is_map: bo
     faults.add(explain_async.no_tensor_map(array=array, line=faults.line(iid), thread=thread, block=block, where=where, address=address))
 
 
-def selected(g: Group, iid: int, a: Allocation) -> None:
-    """The address was chosen among several parameters, as `which ? &a : &b` is: found on an H200, which stops with an illegal instruction."""
-    faults = g.batch.machine.faults
-    thread, block = faults.lane(g, 0)
-    faults.add(explain_async.no_tensor_map(array=a.name, line=faults.line(iid), thread=thread, block=block, where="selected"))
-
-
 def wrong_rank(g: Group, iid: int, tm: TensorMap, rank: int) -> None:
     faults = g.batch.machine.faults
     thread, block = faults.lane(g, 0)
     a = g.batch.machine.tensor_maps.get(tm.number)
     name = a.name if a is not None else None
     faults.add(explain_async.tensor_map_rank(array=name, line=faults.line(iid), thread=thread, block=block, coordinates=rank, axes=len(tm.box)))
+
+
+def refused_start(g: Group, iid: int, tm: TensorMap, coordinates: tuple[int, ...], stores: bool) -> None:
+    """The box begins where the copy engine can't: see `tensor_copy._check_start`."""
+    faults = g.batch.machine.faults
+    thread, block = faults.lane(g, 0)
+    a = g.batch.machine.tensor_maps.get(tm.number)
+    faults.add(explain_async.refused_start(
+        array=a.name if a is not None else "the array", line=faults.line(iid), thread=thread, block=block, coordinates=coordinates, itemsize=tm.itemsize,
+        stores=stores,
+    ))  # fmt: skip
 
 
 def aligned_to_pattern(g: Group, iid: int, tm: TensorMap, offset: int) -> None:

@@ -102,8 +102,6 @@ def map_at(g: Group, iid: int, address: int) -> TensorMap | None:
     if tm is None or address % 64:
         map_check.not_a_map(g, iid, address, a, tm is not None)
         return None
-    if m.check and a is not None and a.space == "param" and m.program.sites[iid].origin is None:
-        map_check.selected(g, iid, a)
     return tm
 
 
@@ -115,6 +113,20 @@ def _boxes(g, iid: int, tensor, fixed: tuple, coordinates: tuple, rank: int):
             map_check.wrong_rank(lane.g, iid, tm, rank)
             tm = None
         yield lane, tm, np.stack([np.asarray(c).astype(u32).view(i32).astype(i64) for c in lane.free], axis=1)
+
+
+def _check_start(lane: Lane, iid: int, tm: TensorMap, where: ndarray, stores: bool) -> None:
+    """A finding where the copy engine doesn't take the coordinates in some block; the copy is then done all the same.
+
+    An H200 stops with an illegal instruction where the first coordinate is no multiple of 16 bytes, and where a store or a reduction has a negative one.
+    """
+    amiss = where[:, 0] * tm.itemsize % 16 != 0
+    if stores:
+        amiss |= (where < 0).any(axis=1)
+    if amiss.any():
+        k = int(amiss.argmax())
+        memory_of(lane.g.batch.machine, tm)  # its array has a name then
+        map_check.refused_start(one_block(lane, k), iid, tm, tuple(where[k].tolist()), stores)
 
 
 def load(g, iids: tuple[int, int, int], to, tensor, barrier, coordinates: tuple, mask=None) -> None:
@@ -129,6 +141,7 @@ def load(g, iids: tuple[int, int, int], to, tensor, barrier, coordinates: tuple,
         blocks = receivers(lane, write, columns, None if mask is None else lane.fixed[3])
         b = arriving(lane, at, lane.fixed[2], blocks, mask is not None)
         m.tma_requests += len(lane.columns)
+        _check_start(lane, read, tm, where, stores=False)
         if not check.shared_place(lane.g, write, to_, tm.rows * tm.pitch, ALIGNMENT, "write"):
             if b is not None:
                 for there in blocks:
@@ -153,9 +166,12 @@ def _box(lane: Lane, k: int, iid: int, tm: TensorMap, coordinates: tuple[int, ..
     fill = _NAN[tm.element] if tm.fill == "nan" else 0
     found = cut(tm, coordinates)
     if found is None:
+        m.tma_load_sectors += tm.rows * sectors(tm.inner_bytes) * receivers
         return np.full(tm.counts, fill, dtype).reshape(-1).view(u32)
     inside, part = found
     starts, size = runs(tm, a, inside)
+    filled = len(starts) * sectors(tm.inner_bytes - size) + (tm.rows - len(starts)) * sectors(tm.inner_bytes)
+    m.tma_load_sectors += (check.sectors(a, starts, size) + filled) * receivers
     check.read_global(one_block(lane, k), iid, a, starts, size)
     m.tma_load_bytes += len(starts) * size
     assert tm.array is not None
@@ -167,30 +183,28 @@ def _box(lane: Lane, k: int, iid: int, tm: TensorMap, coordinates: tuple[int, ..
     return out.reshape(-1).view(u32)
 
 
+def sectors(size: int) -> int:
+    """What the filling of a row takes on its way to shared memory, as an H200 counts it."""
+    return -(-size // 32)
+
+
 def store(g, iids: tuple[int, int], tensor, source, coordinates: tuple, operation: str = "") -> None:
     """Shared memory → a box of the array; what lies outside of the array is left out. With an operation, combined with what is there."""
-        m.tma_load_sectors += tm.rows * sectors(tm.inner_bytes) * receivers
     batch = g.batch
     m = batch.machine
     write, read = iids
-    filled = len(starts) * sectors(tm.inner_bytes - size) + (tm.rows - len(starts)) * sectors(tm.inner_bytes)
-    m.tma_load_sectors += (check.sectors(a, starts, size) + filled) * receivers
     for lane, tm, where in _boxes(g, write, tensor, (source,), coordinates, len(coordinates)):
         if tm is None:
             continue
         source_ = lane.fixed[1]
         m.tma_requests += len(lane.columns)
+        _check_start(lane, write, tm, where, stores=True)
         if not check.shared_place(lane.g, read, source_, tm.rows * tm.pitch, ALIGNMENT, "read"):
             continue
         words = words_of(tm, source_)
         groups(batch).issue(lane, read, words)
         a = memory_of(m, tm)
         data = batch.shared.words[words]
-def sectors(size: int) -> int:
-    """What the filling of a row takes on its way to shared memory, as an H200 counts it."""
-    return -(-size // 32)
-
-
         dtype = _UNSIGNED[tm.itemsize]
         assert tm.array is not None
         target = tm.array.view(dtype)

@@ -6,7 +6,7 @@ A copy that never reports its bytes is given up after a while: the first word of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ SPANS = {"none": 0, "32B": 32, "64B": 64, "128B": 128}
 ROOM = 24 * 1024  # bytes of shared memory for a box
 UNTOUCHED = 0xA5A5A5A5
 TRIES = 1 << 22
+MAP = "blockIdx.x == 0 ? &m0 : blockIdx.x == 1 ? &m1 : blockIdx.x == 2 ? &m2 : &m3"
 
 HEAD = f"""
 struct __align__(64) TensorMap {{ char bytes[128]; }};
@@ -100,7 +101,8 @@ ANY = ("u1", "u2", "i4", "f2", "f4", "f8", "i8")
 
 
 def drawn(rng: np.random.Generator, rank: int, swizzle: str, dtypes: tuple = ANY, way: str = "") -> Box:
-    """A random array and a box of it. `way`: "stepped" (a step along the outer axes), "filled" (NaN outside), "narrow" (rows shorter than the swizzle)."""
+    """A random array and a box of it. `way`: "stepped" (a step along the outer axes), "filled" (NaN outside), "narrow" (rows shorter than the swizzle),
+    "stored" (for a copy to the array)."""
     dtype = np.dtype(str(rng.choice(dtypes if way != "filled" else ("f2", "f4", "f8"))))
     unit = 16 // dtype.itemsize
     span = SPANS[swizzle] or 256 * dtype.itemsize
@@ -120,8 +122,10 @@ def drawn(rng: np.random.Generator, rank: int, swizzle: str, dtypes: tuple = ANY
     box = (*rest, inner)
     steps = (*(int(n) for n in rng.integers(1, 4, rank - 1)), 1) if way == "stepped" else (1,) * rank
     fill = "nan" if way == "filled" else "zero"
-    low = [-(b // 2) - 1 for b in box]
-    coordinates = tuple(int(rng.integers(a, n + 2)) for a, n in zip(reversed(low), reversed(shape), strict=True))
+    # What a GPU takes: the first coordinate a multiple of 16 bytes; none below 0 where the box is stored.
+    low = [0 if way == "stored" else -(b // 2) - 1 for b in box]
+    first, *others = (int(rng.integers(a, n + 2)) for a, n in zip(reversed(low), reversed(shape), strict=True))
+    coordinates = (first // unit * unit, *others)
     offset = 128 * int(rng.integers(0, 8))
     return Box(array, box, swizzle, steps, fill, coordinates, offset)
 
@@ -139,16 +143,10 @@ def _coordinates(rank: int, first: int) -> tuple[str, str]:
     return ", ".join(f"%{first + k}" for k in range(rank)), ", ".join(f'"r"(n[{k}])' for k in range(rank))
 
 
-def _of_each_block(copy: str) -> str:
-    """A copy in a branch of its own for each map: the copy engine takes no address that was chosen among parameters (an H200 stops)."""
-    return " ".join(f"{'else ' if k else ''}if (blockIdx.x == {k}) {copy.replace('MAP', f'&m{k}')}" for k in range(4))
-
-
 def load_source(rank: int) -> str:
     places, operands = _coordinates(rank, 3)
     copy = f"""asm volatile("cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {{{places}}}], [%2];"
-                     ::"r"(address(memory) + n[5]), "l"(MAP), "r"(address(&bar)), {operands} : "memory");
-       """
+                     ::"r"(address(memory) + n[5]), "l"(map), "r"(address(&bar)), {operands} : "memory");"""
     return f"""{HEAD}
 extern "C" __global__ void load_{rank}d({_maps(4)}, const int* numbers, unsigned* y) {{
     extern __shared__ __align__(1024) unsigned memory[];
@@ -163,7 +161,8 @@ extern "C" __global__ void load_{rank}d({_maps(4)}, const int* numbers, unsigned
     __syncthreads();
     if (threadIdx.x == 0) {{
         asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&bar)), "r"(n[6]) : "memory");
-        {_of_each_block(copy)}
+        const TensorMap* map = {MAP};
+        {copy}
     }}
     bool ok = wait(address(&bar), 0);
     __syncthreads();
@@ -191,8 +190,7 @@ def load(rank: int, swizzle: str, number: int, way: str = "") -> Case:
 def store_source(rank: int, operation: str = "") -> str:
     places, operands = _coordinates(rank, 2)
     name = f"cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.{operation}.tile" if operation else f"cp.async.bulk.tensor.{rank}d.global.shared::cta.tile"
-    copy = f"""asm volatile("{name}.bulk_group [%0, {{{places}}}], [%1];" ::"l"(MAP), "r"(address(memory) + n[5]), {operands} : "memory");
-       """
+    copy = f"""asm volatile("{name}.bulk_group [%0, {{{places}}}], [%1];" ::"l"(map), "r"(address(memory) + n[5]), {operands} : "memory");"""
     return f"""{HEAD}
 extern "C" __global__ void store_{rank}d({_maps(4)}, const int* numbers, const unsigned* x) {{
     extern __shared__ __align__(1024) unsigned memory[];
@@ -201,7 +199,8 @@ extern "C" __global__ void store_{rank}d({_maps(4)}, const int* numbers, const u
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();
     if (threadIdx.x == 0) {{
-        {_of_each_block(copy)}
+        const TensorMap* map = {MAP};
+        {copy}
         asm volatile("cp.async.bulk.commit_group;" ::: "memory");
         asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
     }}
@@ -215,7 +214,7 @@ def store(rank: int, swizzle: str, number: int = 0, operation: str = "", type: s
 
     def boxes() -> tuple[list[Box], np.ndarray]:
         rng = np.random.default_rng([rank, SPANS[swizzle], number, len(operation), sum(map(ord, operation + type))])
-        four = [drawn(rng, rank, swizzle, dtypes) for _ in range(4)]
+        four = [drawn(rng, rank, swizzle, dtypes, "stored") for _ in range(4)]
         image = rng.integers(0, 256, (4, ROOM)).astype(np.uint8)
         if type == "bf16":
             four = [Box(bfloat16s(rng, b.array.shape), b.box, b.swizzle, b.steps, b.fill, b.coordinates, b.offset, True) for b in four]
@@ -274,6 +273,19 @@ REDUCTIONS = (
     + [("inc", "u32"), ("dec", "u32")]
     + [(op, t) for op in ("and", "or", "xor") for t in ("b32", "b64")]
 )
+
+
+def refused(name: str, case: Case, coordinates: tuple[int, int]) -> Case:
+    """The case of rank 2 with other coordinates in its first block: a GPU stops with an illegal instruction."""
+
+    def args() -> list:
+        out = case.args()
+        out[4][0, :2] = coordinates
+        return out
+
+    return replace(case, name=f"tma.refused_{name}", args=args, outputs=(), expect=None, faulty=True)
+
+
 CASES: list[Case] = [
     *(load(rank, swizzle, number) for rank in range(1, 6) for swizzle in SPANS for number in range(5)),
     *(load(rank, swizzle, number, "narrow") for rank in (2, 3) for swizzle in ("32B", "64B", "128B") for number in range(2)),
@@ -281,4 +293,8 @@ CASES: list[Case] = [
     *(load(rank, swizzle, 0, "stepped") for rank in range(2, 6) for swizzle in ("none", "128B")),
     *(store(rank, swizzle) for rank in range(1, 6) for swizzle in SPANS),
     *(store(1 + k % 5, tuple(SPANS)[k % 4], 1, op, t) for k, (op, t) in enumerate(REDUCTIONS)),
+    refused("load_unaligned", load(2, "128B", 0), (1, 0)),
+    refused("store_unaligned", store(2, "none"), (1, 0)),
+    refused("store_before_the_array", store(2, "none"), (0, -1)),
+    refused("reduction_before_the_row", store(2, "none", 0, "add", "f32"), (-4, 0)),
 ]
