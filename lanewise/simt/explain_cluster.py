@@ -10,22 +10,37 @@ SYNC = "cluster.sync() (barrier.cluster.arrive and .wait)"
 
 def far_race(
     *, array: str, index: int, dims: tuple[int, ...] | None, owner: Dim3, line: int | None, access: str, thread: Dim3, block: Dim3,
-    other_line: int | None, other_access: str, other_thread: Dim3, other_block: Dim3, count: int = 1,
+    other_line: int | None, other_access: str, other_thread: Dim3, other_block: Dim3, arrivals: bool = False, count: int = 1,
 ) -> Finding:  # fmt: skip
-    """Threads of two blocks touch the shared memory of one of them (`owner`), and no cluster barrier stands between."""
+    """Threads of two blocks touch the shared memory of one of them (`owner`), and no cluster barrier stands between.
+
+    `arrivals`: blocks of this kernel arrive at each other's mbarriers, and no arrival orders the two accesses either.
+    """
     text = f"race on {element(array, index, dims)} (shared memory of block {tuple_text(owner)}{at_line(line).replace(' on', ',')}): {who(thread, block)} "
     text += f"{THIRD_PERSON[access]} it while {who(other_thread, other_block)} {THIRD_PERSON[other_access]} it{at_line(other_line)}, and no barrier of the "
-    text += f"cluster stands between.{times(count)} __syncthreads() is for one block: put {SYNC} there."
+    text += f"cluster stands between{', nor an arrival at an mbarrier' if arrivals else ''}.{times(count)} "
+    if arrivals:
+        text += f"Let thread {tuple_text(other_thread)} arrive, behind its access, at an mbarrier of block {tuple_text(block)}"
+        text += f" (mbarrier.arrive.release.cluster), and thread {tuple_text(thread)} wait there before its own; or put {SYNC} between."
+    else:
+        text += f"__syncthreads() is for one block: put {SYNC} there."
     return Finding(
         "race", "error", text, line=line, array=array, index=index_value(index, dims), thread=thread, block=block,
         other=Party(other_line, other_access, other_thread, other_block), count=count,
     )  # fmt: skip
 
 
-def may_have_ended(*, array: str, line: int | None, owner: Dim3, thread: Dim3, block: Dim3, access: str) -> Finding:
-    """Another block's shared memory is touched after the last barrier that its threads wait at: it may have ended by then."""
+def may_have_ended(*, array: str, line: int | None, owner: Dim3, thread: Dim3, block: Dim3, access: str, arrivals: bool = False) -> Finding:
+    """Another block's shared memory is touched after the last barrier that its threads wait at: it may have ended by then.
+
+    `arrivals`: blocks of this kernel arrive at each other's mbarriers.
+    """
     text = f"out of bounds: {who(thread, block)} {THIRD_PERSON[access]} {array} of block {tuple_text(owner)}{at_line(line)}, and that block may have "
-    text += f"ended by then: its shared memory is gone. Put {SYNC} behind the last access, before the kernel ends."
+    text += "ended by then: its shared memory is gone. "
+    if arrivals:
+        text += f"Let that block wait, before it ends, at an mbarrier of its own for an arrival behind the last access; or put {SYNC} there."
+    else:
+        text += f"Put {SYNC} behind the last access, before the kernel ends."
     return Finding("out-of-bounds", "error", text, line=line, array=array, thread=thread, block=block)
 
 

@@ -65,7 +65,18 @@ def test_a_store_that_the_others_barrier_tells_of(schedule: int) -> None:
     assert launch(HANDED, schedule=schedule).ok, str(launch(HANDED, schedule=schedule))
     store, arrive = (next(x for x in HANDED.splitlines(True) if word in x) for word in ("    store(", "mbarrier.arrive"))
     found = errors(launch(HANDED.replace(store + arrive, arrive + store), schedule=schedule))
-    assert found and (found[0].kind, found[0].array) == ("race", "s") and "no barrier of the cluster stands between" in found[0].message
+    assert found and (found[0].kind, found[0].array) == ("race", "s")
+    me, other = found[0], found[0].other
+    assert "no barrier of the cluster stands between, nor an arrival at an mbarrier." in me.message
+    there = f"at an mbarrier of block ({me.block[0]},0,0) (mbarrier.arrive.release.cluster)"
+    assert f"Let thread ({other.thread[0]},0,0) arrive, behind its access, {there}, and thread ({me.thread[0]},0,0) wait there" in me.message
+
+
+def test_a_block_that_ends_though_others_arrive_at_mbarriers() -> None:
+    """The store comes when the other block has left."""
+    found = errors(launch(HANDED.replace("    store", '    if (rank() == 1) asm volatile("exit;");\n    store')))
+    ended = next(f for f in found if f.kind == "out-of-bounds")
+    assert "Let that block wait, before it ends, at an mbarrier of its own for an arrival behind the last access; or put cluster.sync()" in ended.message
 
 
 def test_memory_written_again_while_a_neighbour_reads() -> None:

@@ -152,6 +152,8 @@ START = "if (t == 0) INIT(bars[1], 32); __syncthreads();"
         ("INIT(bars[1], 32); __syncthreads(); ARRIVE(bars[1]); WAIT(bars[1], 0);", "threads 0..31 all initialise bars[1] on line 11"),
         ("if (t == 0) INIT(bars[1], 0); __syncthreads();", "bars[1] is initialised with a count of 0 on line 11: a phase needs at least 1 arrival"),
         (START + "ARRIVE(bars[1]); WAIT(bars[1], 0); __syncthreads(); if (t == 0) INIT(bars[1], 9);", "bars[1] is initialised again on line 11"),
+        (START + "ARRIVE(bars[1]); WAIT(bars[1], t == 3 ? 2 : 0);", "thread (3,0,0) of block (0,0,0) waits for bars[1] on line 11 with parity 2, but a parity"),
+        (START + "ARRIVE(bars[1]); WAIT(bars[1], 4294967294);", "waits for bars[1] on line 11 with parity 4294967294, but a parity is 0 or 1. Pass"),
         (START + "if (t < 9) bars[1] = 3; WAIT(bars[1], 1);", "the memory of bars[1] on line 11, which is an mbarrier in use since its init"),
     ],
 )  # fmt: skip

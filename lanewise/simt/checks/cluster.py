@@ -191,7 +191,7 @@ class ClusterCheck:
                 array=array, index=index + word * self.check.grain // element, dims=dims, owner=faults.block(int(batch.ids[column])),
                 line=faults.line(iid), access=how, thread=thread, block=block, other_line=faults.line(site),
                 other_access="atomic" if tag & ATOMIC else name.removeprefix("own_").removeprefix("far_"), other_thread=faults.thread(tag & THREAD),
-                other_block=faults.block(int(batch.ids[other])), count=len(bad),
+                other_block=faults.block(int(batch.ids[other])), arrivals=self.arrivals, count=len(bad),
             )
         )  # fmt: skip
 
@@ -213,6 +213,7 @@ class ClusterCheck:
             explain_cluster.may_have_ended(
                 array=batch.machine.array_name(batch.machine.program.sites[site]) or "shared memory", line=faults.line(site),
                 owner=faults.block(int(batch.ids[column])), thread=faults.thread(tag & THREAD), block=faults.block(int(batch.ids[source])), access=how,
+                arrivals=self.arrivals,
             )
         )  # fmt: skip
 

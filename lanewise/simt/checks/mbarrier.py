@@ -89,6 +89,15 @@ def used(batch: Batch, part: Group, iid: int, offset: int, b: Barrier | None, do
         faults.add(explain_async.init_not_ordered(**where, does=does, at=on_line(batch, iid), **other))
 
 
+def parity(batch: Batch, part: Group, iid: int, b: Barrier, value: ndarray) -> None:
+    """A wait names a parity, for each lane or for all: 0 or 1 (PTX ISA 9.7.13.15.16, "phaseParity")."""
+    wrong = np.flatnonzero(np.broadcast_to(value, part.shape) > 1)
+    if len(wrong):
+        found = int(np.broadcast_to(value, part.shape).flat[wrong[0]])
+        where = _where(batch, part, iid, b.offset, int(wrong[0]))
+        batch.machine.faults.add(explain_async.parity_beyond_one(**where, at=on_line(batch, iid), parity=found))
+
+
 def visible(batch: Batch, part: Group, iid: int, b: Barrier) -> None:
     """A copy names a barrier: a fence must have told the asynchronous proxy of its initialisation.
 
