@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -88,11 +89,23 @@ def description() -> dict:
         "driver": driver_version(),
         "cuda_driver": runtime.driverGetVersion(),
         "cuda_runtime": runtime.runtimeGetVersion(),
-        "nvrtc": ".".join(str(part) for part in cupy.cuda.nvrtc.getVersion()),
+        "nvrtc": compiler_version(),
         "cupy": cupy.__version__,
         "numpy": np.__version__,
         "python": sys.version.split()[0],
     }
+
+
+def compiler_version() -> str:
+    """The exact version of CuPy's NVRTC, "13.0.88": it stands in the head of what it makes. Another one than the simulator's may make other loads."""
+    nvrtc = cupy.cuda.nvrtc
+    program = nvrtc.createProgram("", "version.cu", (), ())
+    try:
+        nvrtc.compileProgram(program, ())
+        found = re.search(rb"\bV([\d.]+)", nvrtc.getPTX(program))
+    finally:
+        nvrtc.destroyProgram(program)
+    return found[1].decode() if found else ".".join(str(part) for part in nvrtc.getVersion())
 
 
 def driver_version() -> str:
