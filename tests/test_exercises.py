@@ -8,7 +8,7 @@ import pytest
 from lanewise.derive import solution_text
 from lanewise.exercise import load, load_exercise, load_wrong
 from lanewise.grading import sandbox
-from lanewise.grading.check import check
+from lanewise.grading.check import SCHEDULES, check
 from lanewise.grading.source import LARGEST
 from lanewise.names import find_course
 
@@ -47,10 +47,13 @@ def test_the_description_is_whole(name):
 
 @pytest.mark.parametrize("name", MARKED)
 @pytest.mark.parametrize(
-    ("text", "seed"), [(solution, 0), (lambda name: solution_text(solution(name)), 1)], ids=["as it stands", "without its markers, on other data"]
+    ("text", "seed", "schedules"),
+    [(solution, 0, SCHEDULES), (lambda name: solution_text(solution(name)), 1, (2,))],
+    ids=["as it stands", "without its markers, on other data, in a third order of warps"],
 )
-def test_the_solution_passes_every_case(name, text, seed):
-    verdict = check(exercise(name), text(name), seed=seed, secret=lambda: 20261204 if seed else None)  # with a secret: hidden cases
+def test_the_solution_passes_every_case(name, text, seed, schedules):
+    secret = 20261204 if seed else None  # with one: hidden cases
+    verdict = check(exercise(name), text(name), seed=seed, secret=lambda: secret, schedules=schedules)
     assert (verdict.kind, verdict.message) == (None, "")
     assert verdict.score == verdict.max_score == exercise(name).points
     assert all(case.passed for case in verdict.cases)
@@ -59,7 +62,7 @@ def test_the_solution_passes_every_case(name, text, seed):
 
 @pytest.mark.parametrize("name", MARKED)
 def test_the_skeleton_compiles_and_earns_nothing(name):
-    verdict = check(exercise(name), COURSE.kernel(EXERCISES[name]).read_text(encoding="utf-8"))
+    verdict = check(exercise(name), COURSE.kernel(EXERCISES[name]).read_text(encoding="utf-8"), to_the_end=False)
     assert verdict.kind not in (None, "compile-error", "kernel-not-found", "unsupported", "argument-mismatch", "launch-refused")
     assert verdict.score == 0
     assert verdict.message
@@ -69,7 +72,7 @@ def test_the_skeleton_compiles_and_earns_nothing(name):
 def test_a_wrong_variant_gets_its_verdict(name, title):
     (variant,) = [variant for variant in load_wrong(EXERCISES[name], COURSE) if variant.name == title]
     text = variant.apply(solution(name))
-    verdict = check(exercise(name), text)
+    verdict = check(exercise(name), text, to_the_end=False)
     assert verdict.kind == variant.kind, verdict.message
     assert variant.says in verdict.message
     if variant.line is not None:

@@ -63,13 +63,15 @@ def check(
     gpu: Gpu | None = None,
     headers: Collection[str] | None = None,
     note: Callable[[str], None] | None = None,
+    to_the_end: bool = True,
 ) -> Verdict:
     """Grade one text. Never raises for a fault of the text.
 
     `seed` makes other data of the same cases. `secret` is called once the text is compiled; a number adds hidden cases drawn from it, and makes the data of
     every case that isn't visible. `compile` takes (text, arch, options). `progress` is told "gpu" as the check comes to one. `gpu`: how to reach it; None: as
     `cp` finds one. `headers`: which of kernels/*.cuh may be included; None: all. `note` is told where a GPU can't
-    run the kernel, so that its verdict is the simulator's alone; None: standard error is. Raises GpuTrouble where a GPU gives no answer.
+    run the kernel, so that its verdict is the simulator's alone; None: standard error is. `to_the_end`: run cases that come after one that is wrong, too;
+    kind, message and score don't depend on it. Raises GpuTrouble where a GPU gives no answer.
     """
     try:
         check_includes(text, headers)
@@ -93,7 +95,7 @@ def check(
     def seed_of(case: Case) -> int:
         return seed if hidden is None or case.visible else hidden
 
-    outcomes = list(_run_cases(exercise, launcher, seed_of, schedules))
+    outcomes = list(_run_cases(exercise, launcher, seed_of, schedules, to_the_end))
     failures = [outcome.failure for outcome in outcomes if outcome.failure is not None]
     # What is wrong comes before what is dear, in whichever case.
     failure = next((failure for failure in failures if failure.kind != "over-budget"), next(iter(failures), None))
@@ -191,15 +193,18 @@ def named_line(message: str) -> int | None:
     return int(match[1] or match[2]) if match else None
 
 
-def _run_cases(exercise: Example, launcher: Launcher, seed_of: Callable[[Case], int], schedules: tuple[int, ...]) -> Iterator[Outcome]:
-    hopeless = False
+def _run_cases(
+    exercise: Example, launcher: Launcher, seed_of: Callable[[Case], int], schedules: tuple[int, ...], to_the_end: bool
+) -> Iterator[Outcome]:
+    hopeless, wrong = False, False
     for case in exercise.cases:
-        if hopeless:
-            yield Outcome(case, Failure("", "not run: the case before never ended"))
+        if hopeless or wrong:
+            yield Outcome(case, Failure("", f"not run: the case before {'never ended' if hopeless else 'is wrong'}"))
             continue
         outcome = run_case(exercise, case, launcher, seed_of(case), schedules)
         found = [finding.kind for finding in outcome.report.findings] if outcome.report is not None else []
         hopeless = outcome.failure is not None and not HOPELESS.isdisjoint((outcome.failure.kind, *found))
+        wrong = not to_the_end and outcome.failure is not None and outcome.failure.kind != "over-budget"
         yield outcome
 
 

@@ -118,6 +118,17 @@ def test_later_cases_are_run_unless_the_kernel_never_ends():
     assert [case.message for case in endless.cases][1:] == ["not run: the case before never ended"] * 2
 
 
+def test_the_first_case_that_is_wrong_may_be_the_last_that_is_run():
+    ragged = KERNEL.replace("if (i < n)", "if (n != 64)")
+    whole, short = check(TWICE, ragged), check(TWICE, ragged, to_the_end=False)
+    assert (short.kind, short.message, short.line, short.score) == (whole.kind, whole.message, whole.line, whole.score)
+    assert "is wrong" not in "".join(case.message for case in whole.cases)
+    first = [case.passed for case in whole.cases].index(False)
+    assert [case.message for case in short.cases][first + 1 :] == ["not run: the case before is wrong"] * (len(whole.cases) - first - 1)
+    dear = KERNEL.replace("x[i];", "x[i] + 0.0f * (x[(i + 8) % n] + x[(i + 16) % n]);")  # over budget: what is wrong comes before, in whichever case
+    assert check(TWICE, dear, to_the_end=False).cases == check(TWICE, dear).cases
+
+
 def test_a_hidden_case_says_that_it_is_one():
     verdict = check(TWICE, KERNEL.replace("if (i < n)", "if (i < n && n != 70)"))
     assert verdict.kind == "unwritten-output" and verdict.message.startswith("Case 3 (a hidden one, secret length): ")
