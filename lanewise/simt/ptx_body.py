@@ -6,8 +6,9 @@ import re
 import struct
 
 from .errors import Unsupported
-from .ptx import Address, Function, Imm, Instruction, Module, Operand, Reg, Special, Symbol, Vector, immediate_of, variables
+from .ptx import Address, Function, Imm, Instruction, Module, Operand, Reg, Special, Symbol, Vector
 from .ptx_lines import Lines
+from .ptx_module import immediate_of, variables
 
 _STATEMENT = re.compile(
     r"\s*(?:"
