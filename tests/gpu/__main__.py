@@ -64,11 +64,8 @@ def counters_run(machine: dict, out: Path, keep: bool, only: str) -> tuple[dict,
     content["metrics"] = {name: str(metric) for name, metric in counters.METRICS.items()}
     content["kernels"] = {reading.name: {**reading.counters, "aside": reading.aside, "date": content["date"]} for reading in readings}
     (out / f"ncu_{slug}.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    if keep:  # the course's own kernels change with its chapters: they are compared here and now, the others in every test run
-        kept = DATA / f"ncu_{slug}.json"
-        before = json.loads(kept.read_text(encoding="utf-8"))["kernels"] if only and kept.exists() else {}
-        content["kernels"] = before | {name: counts for name, counts in content["kernels"].items() if not name.startswith("course.")}
-        kept.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if keep:
+        counters.keep(DATA / f"ncu_{slug}.json", content, bool(only))
     stored = json.loads(DIGESTS.read_text(encoding="utf-8"))
     lines, allowed, equal = [], [], 0
     for reading in readings:

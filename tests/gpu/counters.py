@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import shutil
 import subprocess
 import sys
@@ -129,6 +130,18 @@ def profile(metrics: list[str], only: str = "") -> tuple[list[Reading], list[str
     if len(rows) != len(names):
         errors.append(f"Nsight Compute saw {len(rows)} launches, the driver made {len(names)}")
     return [Reading(name, *numbers(row)) for name, row in zip(names, rows, strict=False)], errors
+
+
+def keep(file: Path, content: dict, some: bool) -> None:
+    """Write readings for the tests to compare with. The course's own kernels change with its chapters: `make gpu` alone compares them.
+
+    `some`: of kernels that weren't read now, the earlier readings stay, each with its date.
+    """
+    before = json.loads(file.read_text(encoding="utf-8")) if some and file.exists() else {"kernels": {}}
+    for reading in before["kernels"].values():
+        reading.setdefault("date", before["date"])
+    now = {name: reading for name, reading in content["kernels"].items() if not name.startswith("course.")}
+    file.write_text(json.dumps({**content, "kernels": before["kernels"] | now}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def table(text: str) -> list[dict[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 GPU = Path(__file__).resolve().parents[1] / "gpu"
 sys.path.insert(0, str(GPU))
 
+import counters  # noqa: E402
 import values  # noqa: E402
 from all_cases import CASES  # noqa: E402
 
@@ -90,3 +92,23 @@ def test_without_a_gpu_one_sentence_says_so(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, str(GPU)], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stdout == "CuPy finds no GPU it can use: cudaErrorInsufficientDriver: no driver\n"
+
+
+@pytest.mark.slow
+def test_some_kernels_are_counted(stand_in: None, tmp_path: Path) -> None:
+    launched = tmp_path / "launched"
+    done = subprocess.run([sys.executable, str(GPU / "driver.py"), str(launched), r"^access\.copy_(4|16)$"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert launched.read_text().split() == ["access.copy_4", "access.copy_16"]
+
+
+def test_earlier_readings_stay_where_some_kernels_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "ncu.json"
+    whole = {"date": "2026-01-01", "nvrtc": "1", "kernels": {"a": {"x": 1}, "b": {"x": 2}, "course.c": {"x": 3}}}
+    some = {"date": "2026-02-02", "nvrtc": "2", "kernels": {"b": {"x": 5, "date": "2026-02-02"}}}
+    counters.keep(file, whole, False)
+    assert json.loads(file.read_text()) == {**whole, "kernels": {"a": {"x": 1}, "b": {"x": 2}}}
+    counters.keep(file, some, True)
+    assert json.loads(file.read_text()) == {**some, "kernels": {"a": {"x": 1, "date": "2026-01-01"}, "b": {"x": 5, "date": "2026-02-02"}}}
+    counters.keep(file, some, False)
+    assert json.loads(file.read_text()) == some
