@@ -1,9 +1,11 @@
-"""What a tile of flash2 should cost, before anything runs: units' work from the simulator's counters, residency from ptxas.
+"""What a tile of flash2 should cost, before anything runs: units' work from the simulator's counters, residency from ptxas, rates measured or published.
 
-A tile of keys gives every unit of an SM so many clocks of work: tensor cores, shared memory, the unit for powers, instruction issue, the road to L2.
-No unit can be busy longer than time passes; and one block goes through them one after the other, since its steps depend on each other. With `w` warps on
-each of the SM's four schedulers, w such chains run side by side. So a tile costs max(busiest unit, sum of all / w) clocks, and a launch costs that times
-the tiles of the SM that has most blocks, in rounds of as many as are resident. Nothing is fitted to measured times of these kernels.
+A tile of keys gives every unit of an SM so many clocks of work. Shared memory, the unit for powers and the road to L2 work beside all others. A scheduler
+doesn't: on Hopper it issues nothing else while its tensor core takes a product (results/h200.json, table mma_beside), so the two times add. None of these
+roofs can be passed. A block that is alone on its SM takes longer: its warps multiply together and raise powers together, so that shared memory and the unit
+for powers take turns, and nothing fills the waits of its longest chain of instructions. Other blocks do: with b of them side by side a tile costs
+max(highest roof, alone / b) clocks. A launch costs that times the tiles of the SM that has most blocks, in rounds of as many as are resident. Nothing is
+fitted to measured times of these kernels.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from lanewise.simt.gpus import GPUS
 from lanewise.simt.resources import Occupancy, Resources, occupancy, resources
 
 SOURCE = "#include <flash2.cuh>\n"
-UNITS = ("tensor cores", "shared memory", "powers", "issue", "L2")
+UNITS = ("tensor cores", "issue", "shared memory", "powers", "L2")
+ROOFS = ("schedulers", "shared memory", "powers", "L2")
+PRODUCT = 2 * 16 * 8 * 16  # flops of one mma.sync of a warp
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,24 +55,40 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
+class Latencies:
+    """Clocks from an instruction to the next one that needs its result, of an H200: results/h200.json, table mma_beside, rows "chain"; `barrier` of 8 warps."""
+
+    product: float = 24.0
+    ldmatrix: float = 29.0
+    shuffle: float = 24.0
+    power: float = 17.0
+    arithmetic: float = 4.1
+    barrier: float = 28.1
+
+
+@dataclass(frozen=True, slots=True)
 class Rates:
     """What an SM's units do in a clock, as of an H200.
 
-    `tensor_flops`: dense 16-bit products by mma.sync. The data sheet's 989 TFLOP/s are 4,096, by wgmma; mma.sync reaches 63 % of that on Hopper
-    (Luo et al., 2024, arXiv 2402.13499). `shared_wavefronts` of 128 bytes, `powers`, `warp_instructions`: CUDA C++ Programming Guide, throughput of
-    instructions. `l2_bytes`: 5.9 TB/s (results/h200.json, cached_reads, 4 MiB) over 132 SMs at 1.98 GHz.
+    `tensor_flops`: dense 16-bit products by mma.sync, four schedulers with 8 products in 48.7 clocks (results/h200.json, mma_beside). That is 66 % of the
+    data sheet's 989 TFLOP/s, which take wgmma; Luo et al., 2024 (arXiv 2402.13499) have 63 %. `products_add`: whether a scheduler's other instructions
+    wait for its products (mma_beside: "fma", "add" and "mixed" in other warps). `shared_wavefronts` of 128 bytes, `powers`, `warp_instructions`: CUDA C++
+    Programming Guide, throughput of instructions; the same table has them, too. `l2_bytes`: 5.9 TB/s (cached_reads, 4 MiB) over 132 SMs at 1.98 GHz.
     """
 
-    tensor_flops: float = 0.63 * 4096
+    tensor_flops: float = 4 * 8 * PRODUCT / 48.7
+    products_add: bool = True
     shared_wavefronts: float = 1
     powers: float = 16
     warp_instructions: float = 4
-    l2_bytes: float = 22.6
     schedulers: int = 4
+    l2_bytes: float = 22.6
+    latency: Latencies = Latencies()
 
 
-# By compute capability. A100: 312 TFLOP/s (data sheet) over 108 SMs at 1.41 GHz; L2: 5,120 bytes a clock for all SMs (A100 whitepaper). Not measured here.
-RATES = {80: Rates(tensor_flops=2048, l2_bytes=47), 90: Rates()}
+# By compute capability. A100: 312 TFLOP/s (data sheet) over 108 SMs at 1.41 GHz; L2: 5,120 bytes a clock for all SMs (A100 whitepaper). Not measured here: its
+# products are taken to leave their scheduler free, since that rate is reached beside loads; its latencies to be an H200's.
+RATES = {80: Rates(tensor_flops=2048, products_add=False, l2_bytes=47), 90: Rates()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,22 +101,31 @@ class Work:
     instructions: int  # PTX, of warps
     bytes: int  # asked of L2
 
+    @property
+    def products(self) -> int:
+        """Instructions that are mma.sync."""
+        return self.flops // PRODUCT
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """`clocks`: of each unit, for a tile of one block; `tile`: what the model makes of them; `launch`: clocks of the whole launch."""
+    """`clocks`: of each unit, for a tile of one block; `roofs`: of what works beside the others; `alone`: a tile's, if no other block is on the SM;
+    `per_tile`: with the resident ones beside it; `launch`: clocks of the whole launch."""
 
     tile: Tile
     work: Work
     used: Resources
     resident: Occupancy
     clocks: dict[str, float]
+    roofs: dict[str, float]
+    alone: float
     per_tile: float
     launch: float
 
     @property
     def busiest(self) -> str:
-        return max(self.clocks, key=lambda unit: self.clocks[unit])
+        """The highest roof."""
+        return max(self.roofs, key=lambda roof: self.roofs[roof])
 
     @property
     def spilled(self) -> int:
@@ -104,9 +133,9 @@ class Estimate:
         return self.used.spill_stores + self.used.spill_loads
 
     @property
-    def chained(self) -> bool:
-        """Whether waiting decides, not a unit: too few warps to keep the busiest one busy."""
-        return self.per_tile > self.clocks[self.busiest]
+    def waits(self) -> bool:
+        """Whether waiting decides, not a roof: too few blocks side by side to fill each other's waits."""
+        return self.per_tile > self.roofs[self.busiest]
 
 
 def modelled() -> list[str]:
@@ -149,6 +178,17 @@ def work(tile: Tile) -> Work:
     )
 
 
+def chain(tile: Tile, latency: Latencies) -> float:
+    """Clocks of the longest chain of instructions in a tile, each of which needs the one before it.
+
+    A barrier, a fragment of K, the products along d; the maximum of a row's Bc / 8 pairs and of its four lanes; scaled, subtracted, raised, rounded. A barrier,
+    a fragment of V, the products along Bc. (The row's sum isn't waited for.)
+    """
+    products = (tile.d + tile.Bc) // 16
+    arithmetic = tile.Bc // 8 + 2 + 3
+    return 2 * (latency.barrier + latency.ldmatrix + latency.shuffle) + products * latency.product + arithmetic * latency.arithmetic + latency.power
+
+
 @functools.lru_cache(maxsize=256)
 def used(tile: Tile, arch: str = "sm_90a") -> Resources:
     """Registers and spills, by ptxas."""
@@ -165,18 +205,23 @@ def estimate(tile: Tile, Nq: int = 4096, Nk: int | None = None, heads: int = 16,
     if not resident.blocks:
         raise ValueError(f"No block of {tile} fits an SM of {gpu} ({resident.limited_by}): take a smaller tile.")
     mine, spills = work(tile), taken.spill_stores + taken.spill_loads
+    others = mine.instructions - mine.products + tile.warps * spills / 4  # what spilled: an instruction for 4 bytes of each thread
     clocks = {
         "tensor cores": mine.flops / rates.tensor_flops,
+        "issue": others / rates.warp_instructions,
         "shared memory": (mine.wavefronts + spills * tile.threads / 128) / rates.shared_wavefronts,
         "powers": mine.powers / rates.powers,
-        "issue": mine.instructions / rates.warp_instructions,
         "L2": mine.bytes / rates.l2_bytes,
     }
-    busiest, chain = max(clocks.values()), sum(clocks.values()) * rates.schedulers / tile.warps
+    join = sum if rates.products_add else max
+    roofs = {"schedulers": join((clocks["tensor cores"], clocks["issue"]))} | {unit: clocks[unit] for unit in ROOFS[1:]}
+    busiest = max(roofs.values())
+    idle = max(1.0, rates.schedulers / tile.warps)  # two warps leave two schedulers idle, and their units for powers
+    alone = max(busiest, idle * roofs["schedulers"], clocks["shared memory"] + idle * clocks["powers"]) + chain(tile, rates.latency)
 
     def beside(blocks: int) -> float:
         """Clocks of a tile of one of `blocks` blocks on an SM."""
-        return max(busiest, chain / blocks) if blocks else 0.0
+        return max(busiest, alone / blocks) if blocks else 0.0
 
     # The busiest SM gets a block more than others may; the last round of blocks may leave it half empty.
     rows = -(-Nq // tile.Br)
@@ -185,7 +230,7 @@ def estimate(tile: Tile, Nq: int = 4096, Nk: int | None = None, heads: int = 16,
     rounds, rest = divmod(of_sm, side)
     tiles = _visited(tile, Nq, Nq if Nk is None else Nk) / rows
     launch = tiles * (rounds * side * beside(side) + rest * beside(rest))
-    return Estimate(tile, mine, taken, resident, clocks, beside(side), launch)
+    return Estimate(tile, mine, taken, resident, clocks, roofs, alone, beside(side), launch)
 
 
 def ranked(tiles: Sequence[Tile], Nq: int = 4096, Nk: int | None = None, heads: int = 16, gpu: str = "H200") -> list[Estimate]:

@@ -69,7 +69,7 @@ class Choice:
         spilled = f"{best.spilled} bytes spilled" if best.spilled else "nothing spilled"
         room = best.resident
         holds = f"{room.blocks} block{'s' if room.blocks != 1 else ''} an SM of {room.gpu}, {room.warps} warps, limited by {room.limited_by}"
-        waits = "its chain of steps takes longer than that: more warps would help" if best.chained else "the warps are enough to keep it busy"
+        waits = "too few blocks fill each other's waits to keep it busy" if best.waits else "the blocks beside each other keep it busy"
         return f"{head} {best.used.registers} registers a thread, {spilled}; {holds}. Busiest by the model: {best.busiest}; {waits}."
 
     def __str__(self) -> str:

@@ -1,8 +1,9 @@
-"""Every tile of kernels/flash2.cuh timed (queries, keys, warps), for heads of 64 and 128 columns; results/<gpu>.json, table tile_sweep.
+"""Every tile of kernels/flash2.cuh timed (queries, keys, warps), for heads of 64 and 128 columns; results/<gpu>.json, tables tile_sweep and tile_alone.
 
-fp16, random, 16,384 tokens, heads · d = 2048, N = 512 and 4096, causal and not; the tiles take turns (the order reversed every second round), the
-median of 20. Outputs start poisoned and are compared with float64 (ragged, causal, rows without a key) in the same run. What the cost model
-says before anything runs stands beside it: the last lines are the rank correlations.
+tile_sweep: fp16, random, 16,384 tokens, heads · d = 2048, N = 512 and 4096, causal and not. tile_alone: two heads, N = 4096, not causal, so few blocks that
+none shares its SM with another. The tiles take turns (the order reversed every second round), the median of 20. Outputs start poisoned and are compared with
+float64 (ragged, causal, rows without a key) in the same run. What the cost model says before anything runs stands beside it: the last lines are the rank
+correlations.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from lanewise.names import find_course
 
 COMMAND = "python -m lanewise.bench.tile_sweep"
 SIZES = (512, 4096)
+FEW_HEADS = 2  # of 4096 queries: 128 blocks of 64, on the 132 SMs of an H200
 ROUNDS = 20
 
 
@@ -56,26 +58,37 @@ def check(cp: Any, tile: Tile) -> None:
             raise AssertionError(f"{tile.name} is wrong for Nq = {nq}, Nk = {nk}: {apart}")
 
 
-def measure(cp: Any) -> list[results.Row]:
+def measure(cp: Any, d: int, causal: bool, sizes: Sequence[tuple[int, int]]) -> list[results.Row]:
+    """Of each (N, heads) a row a tile."""
     rows: list[results.Row] = []
-    for d in (64, 128):
-        for causal in (False, True):
-            tiles = candidates(d, causal)
-            for tile in tiles:
-                check(cp, tile)
-            for n in SIZES:
-                heads = layer.heads(n, d)
-                q, k, v = (random(cp, (heads, n, d), n + d + i) for i in range(3))
-                o, lse = poisoned(cp, q)
-                all_times = launch_times(cp, [functools.partial(attend, tile, q, k, v, o, lse) for tile in tiles], ROUNDS)
-                work = flops(heads, n, d, causal)
-                for tile, times in zip(tiles, all_times, strict=True):
-                    ms, code = statistics.median(times), kernel(tile)
-                    rows.append(
-                        {"d": d, "causal": causal, "N": n, "heads": heads, "Br": tile.Br, "Bc": tile.Bc, "warps": tile.warps,
-                         "registers": int(code.num_regs), "local_bytes": int(code.local_size_bytes), "ms": ms, "TFLOPs": work / ms / 1e9}
-                    )  # fmt: skip
+    tiles = candidates(d, causal)
+    for tile in tiles:
+        check(cp, tile)
+    for n, heads in sizes:
+        q, k, v = (random(cp, (heads, n, d), n + d + i) for i in range(3))
+        o, lse = poisoned(cp, q)
+        all_times = launch_times(cp, [functools.partial(attend, tile, q, k, v, o, lse) for tile in tiles], ROUNDS)
+        work = flops(heads, n, d, causal)
+        for tile, times in zip(tiles, all_times, strict=True):
+            ms, code = statistics.median(times), kernel(tile)
+            rows.append(
+                {"d": d, "causal": causal, "N": n, "heads": heads, "Br": tile.Br, "Bc": tile.Bc, "warps": tile.warps,
+                 "registers": int(code.num_regs), "local_bytes": int(code.local_size_bytes), "ms": ms, "TFLOPs": work / ms / 1e9}
+            )  # fmt: skip
     return rows
+
+
+def sweep(cp: Any) -> list[results.Row]:
+    """Enough heads to fill the GPU."""
+    return [row for d in (64, 128) for causal in (False, True) for row in measure(cp, d, causal, [(n, layer.heads(n, d)) for n in SIZES])]
+
+
+def lone(cp: Any) -> list[results.Row]:
+    """So few that each block has an SM to itself."""
+    return [row for d in (64, 128) for row in measure(cp, d, False, [(4096, FEW_HEADS)])]
+
+
+TABLES: dict[str, Callable[[Any], list[results.Row]]] = {"tile_sweep": sweep, "tile_alone": lone}
 
 
 def correlations(table: results.Table) -> list[tuple[dict[str, Any], float, float]]:
@@ -93,15 +106,19 @@ def correlations(table: results.Table) -> list[tuple[dict[str, Any], float, floa
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    asked = options(COMMAND, __doc__).parse_args(argv)
+    parser = options(COMMAND, __doc__)
+    parser.add_argument("--only", choices=list(TABLES), help="measure one of the tables")
+    asked = parser.parse_args(argv)
     from lanewise.cp import real_cupy
 
     cp = real_cupy()
-    rows = rounded(measure(cp))
-    table = record(cp, "tile_sweep", COMMAND, rows, asked.out)
-    print(table, flush=True)
-    for shape, model, warps in correlations(table):
-        print(f"{shape}: rank correlation with the measured order: cost model {model:.2f}, resident warps {warps:.2f}")
+    for name, rows_of in TABLES.items():
+        if asked.only not in (None, name):
+            continue
+        table = record(cp, name, COMMAND, rounded(rows_of(cp)), asked.out)
+        print(table, flush=True)
+        for shape, model, warps in correlations(table):
+            print(f"{shape}: rank correlation with the measured order: cost model {model:.2f}, resident warps {warps:.2f}")
     return 0
 
 
