@@ -8,15 +8,15 @@ Needs nothing else of lanewise. Where to read, in the order in which a launch pa
     launch                                      the public face; launch_types, launch_limits, errors
     nvrtc, clang                                CUDA C → PTX; clang_include, compile_errors, compile_hints
     signature, arguments                        what a kernel takes, and whether it got that; slots, scalar_arguments, c_types, constants, demangle, tensor_maps
-    ptx, ptx_body, ptx_lines                    PTX → dataclasses
+    ptx, ptx_module, ptx_body, ptx_lines        PTX → dataclasses
     blocks, codegen                             → basic blocks → Python; program, code, post_dominators, provenance, joined, guesses
     instructions                                one module per instruction family: the Python that is written, and what it calls
     machine, batch, group                       who runs next; branches, calls, control_flow, runtime, specials, progress, fpmode
-    barriers, meeting, mbarriers, clusters      who waits for whom; mbarrier_waits
+    barriers, meeting, mbarriers, clusters      who waits for whom; apart, mbarrier_waits
     values, arithmetic, shapes                  a register's value in all lanes
     memory, access                              where data lies; global_access, shared_access, local_access, patterns
     checks                                      one file per diagnosis
-    explain, remarks, finding                   their words; words, explain_async, explain_cluster, explain_flow, explain_tensor
+    explain, remarks, finding                   their words; words, explain_async, explain_cluster, explain_flow, explain_mbarrier, explain_races, explain_tensor
     report, counters, summary                   the answer; render, render_html
     resources, gpus                             registers and occupancy
 """

@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from lanewise.simt import explain, explain_async, explain_cluster, explain_flow, explain_tensor
+from lanewise.simt import explain, explain_async, explain_cluster, explain_flow, explain_mbarrier, explain_tensor
 from lanewise.simt.finding import ERRORS, REMARKS, Party
 from lanewise.simt.words import element, plural, thread_ranges, unravel
 
@@ -146,12 +146,13 @@ LEAST = dict(
     missing_block=(1, 0, 0), missing_line=5, waits=True, mbarrier="full[1]", copy_at=" on line 2", at=" on line 3", phase=1, seen=0, complete=True,
     wgmma=True, ordered=True, where="other", unit=16, swizzle=128, coordinates=2, axes=3, does="waits for", arrivals=2, pending=1, tx=0, announced=0,
     unseen=0, rows=[0, 1], barrier_block=(0, 0, 0), receiver=(1, 0, 0), arrives=True, other_count=96, first_index=1, last_index=2,
+    itemsize=2, stores=False, parity=2,
 )  # fmt: skip
 FLAT = ("deadlock", "named_barrier_deadlock", "incomplete_warpgroup", "no_registers", "cluster_deadlock")  # their `threads` are numbers, not lists of them
 BUILDERS = list(
     {
         f: None
-        for module in (explain, explain_flow, explain_tensor, explain_cluster, explain_async)
+        for module in (explain, explain_flow, explain_tensor, explain_cluster, explain_async, explain_mbarrier)
         for name, f in vars(module).items()
         if inspect.isfunction(f) and inspect.signature(f).return_annotation == "Finding" and not name.startswith("_")
     }
@@ -167,6 +168,8 @@ def test_every_message_is_whole_sentences_with_a_next_step(builder):
         needed["held"] = [40, 168]
     if builder.__name__ == "setmaxnreg_ignored":
         needed["threads"] = 384
+    if builder.__name__ == "refused_start":
+        needed["coordinates"] = (4, 0)
     if builder.__name__ == "unwritten_output":
         needed["block"] = (32, 1, 1)
     finding = builder(**needed)

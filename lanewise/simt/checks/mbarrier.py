@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import explain_async
+from .. import explain_async, explain_mbarrier
 from ..values import ndarray
 from ..words import at_line, element, thread_ranges
 
@@ -52,11 +52,11 @@ def initialised(batch: Batch, g: Group, iid: int, offset: int, rows: ndarray, co
     where = _where(batch, g, iid, offset, _of_row(batch, g, int(rows[0])))
     old = batch.mbarriers.at.get(offset) if batch.mbarriers is not None else None
     if counts.min() < 1:
-        faults.add(explain_async.barrier_count(**where, expected=int(counts.min())))
+        faults.add(explain_mbarrier.barrier_count(**where, expected=int(counts.min())))
     if several:
-        faults.add(explain_async.initialised_by_several(**where, rows=sorted(set(rows.tolist()))))
+        faults.add(explain_mbarrier.initialised_by_several(**where, rows=sorted(set(rows.tolist()))))
     elif old is not None and old.live.any():
-        faults.add(explain_async.initialised_again(**where, other_line=faults.line(old.init[0])))
+        faults.add(explain_mbarrier.initialised_again(**where, other_line=faults.line(old.init[0])))
 
 
 def used(batch: Batch, part: Group, iid: int, offset: int, b: Barrier | None, does: str, own: ndarray | None = None) -> None:
@@ -68,7 +68,7 @@ def used(batch: Batch, part: Group, iid: int, offset: int, b: Barrier | None, do
             faults.shared_out_of_bounds(part, iid, np.array([0]), np.array([offset]), "atomic", 8)
             return
         facts: dict[str, Any] = {"does": does, "at": on_line(batch, iid), "invalidated": b is not None}
-        faults.add(explain_async.not_initialised(**_where(batch, part, iid, offset), **facts, distance=0 if b is not None else _distance(batch, offset)))
+        faults.add(explain_mbarrier.not_initialised(**_where(batch, part, iid, offset), **facts, distance=0 if b is not None else _distance(batch, offset)))
         return
     site, row, time = b.init
     happened, size = batch.happened, batch.machine.cluster
@@ -86,7 +86,7 @@ def used(batch: Batch, part: Group, iid: int, offset: int, b: Barrier | None, do
         where = _where(batch, part, iid, offset, _of_row(batch, part, source % batch.T))
         where["block"] = faults.block(int(batch.ids[source // batch.T]))
         other: dict[str, Any] = {"other_thread": faults.thread(row), "other_line": faults.line(site), "far": source // batch.T != target // batch.T}
-        faults.add(explain_async.init_not_ordered(**where, does=does, at=on_line(batch, iid), **other))
+        faults.add(explain_mbarrier.init_not_ordered(**where, does=does, at=on_line(batch, iid), **other))
 
 
 def parity(batch: Batch, part: Group, iid: int, b: Barrier, value: ndarray) -> None:
@@ -95,7 +95,7 @@ def parity(batch: Batch, part: Group, iid: int, b: Barrier, value: ndarray) -> N
     if len(wrong):
         found = int(np.broadcast_to(value, part.shape).flat[wrong[0]])
         where = _where(batch, part, iid, b.offset, int(wrong[0]))
-        batch.machine.faults.add(explain_async.parity_beyond_one(**where, at=on_line(batch, iid), parity=found))
+        batch.machine.faults.add(explain_mbarrier.parity_beyond_one(**where, at=on_line(batch, iid), parity=found))
 
 
 def visible(batch: Batch, part: Group, iid: int, b: Barrier) -> None:
@@ -111,7 +111,7 @@ def visible(batch: Batch, part: Group, iid: int, b: Barrier) -> None:
         return
     faults = batch.machine.faults
     where = _where(batch, part, iid, b.offset)
-    faults.add(explain_async.init_not_fenced(**where, at=on_line(batch, iid), other_line=faults.line(b.init[0])))
+    faults.add(explain_mbarrier.init_not_fenced(**where, at=on_line(batch, iid), other_line=faults.line(b.init[0])))
 
 
 def _distance(batch: Batch, offset: int) -> int:
@@ -127,14 +127,14 @@ def touched(batch: Batch, g: Group, iid: int, offset: int, how: str) -> None:
     if b is not None:
         faults = batch.machine.faults
         where = _where(batch, g, iid, b.offset) | {"mbarrier": name_at(batch, b.offset)}
-        faults.add(explain_async.barrier_touched(**where, access=how, at=on_line(batch, iid), other_line=faults.line(b.init[0])))
+        faults.add(explain_mbarrier.barrier_touched(**where, access=how, at=on_line(batch, iid), other_line=faults.line(b.init[0])))
 
 
 def too_many(batch: Batch, part: Group, iid: int, b: Barrier, amount: ndarray, columns) -> None:
     """More arrivals than the phase waits for."""
     faults = batch.machine.faults
     faults.add(
-        explain_async.too_many_arrivals(
+        explain_mbarrier.too_many_arrivals(
             **_where(batch, part, iid, b.offset), at=on_line(batch, iid), arrivals=int(amount.max()), pending=int(b.pending[columns].min()),
             tx=int(b.tx[columns].flat[0]), expected=int(b.expected[columns].max()), other_line=faults.line(b.init[0]),
         )
@@ -143,14 +143,14 @@ def too_many(batch: Batch, part: Group, iid: int, b: Barrier, amount: ndarray, c
 
 def must_not_complete(batch: Batch, part: Group, iid: int, b: Barrier, amount: ndarray, columns) -> None:
     if (b.pending[columns] <= amount).any():
-        batch.machine.faults.add(explain_async.completes_though_not_allowed(**_where(batch, part, iid, b.offset), at=on_line(batch, iid)))
+        batch.machine.faults.add(explain_mbarrier.completes_though_not_allowed(**_where(batch, part, iid, b.offset), at=on_line(batch, iid)))
 
 
 def in_another_block(g: Group, iid: int, offset: int, column: int, receiver: int, lane: int = 0) -> None:
     """A copy or asynchronous store brings data to one block and counts its bytes at another's barrier."""
     faults, ids = g.batch.machine.faults, g.batch.ids
     blocks: dict[str, Any] = {"barrier_block": faults.block(int(ids[column])), "receiver": faults.block(int(ids[receiver]))}
-    faults.add(explain_async.barrier_of_another_block(**_where(g.batch, g, iid, offset, lane), at=on_line(g.batch, iid), **blocks))
+    faults.add(explain_mbarrier.barrier_of_another_block(**_where(g.batch, g, iid, offset, lane), at=on_line(g.batch, iid), **blocks))
 
 
 def sources_gone(batch: Batch) -> None:
@@ -180,7 +180,7 @@ def arrivals_too_late(batch: Batch) -> None:
                 faults = batch.machine.faults
                 thread, block = faults.thread(who % batch.T), faults.block(int(batch.ids[who // batch.T]))
                 facts: dict[str, Any] = {"mbarrier": name_at(batch, b.offset), "line": faults.line(iid), "at": on_line(batch, iid)}
-                faults.add(explain_async.arrival_at_a_block_that_ended(**facts, thread=thread, block=block, other_block=faults.block(int(batch.ids[rank]))))
+                faults.add(explain_mbarrier.arrival_at_a_block_that_ended(**facts, thread=thread, block=block, other_block=faults.block(int(batch.ids[rank]))))
                 return
 
 
@@ -200,7 +200,7 @@ def deadlock(batch: Batch) -> bool:
         facts = {name: int(getattr(b, name)[held.column]) for name in ("pending", "expected", "tx", "announced")}
         facts["unseen"] = _unseen(batch, g, b)
     faults.add(
-        explain_async.mbarrier_deadlock(
+        explain_mbarrier.mbarrier_deadlock(
             mbarrier=name_of(batch, held.iid, held.offset), line=faults.line(held.iid), thread=faults.thread(held.row),
             block=faults.block(int(batch.ids[held.column])), rows=sorted({int(r) for r in g.rows}), at=on_line(batch, held.iid), phase=held.phase, **facts,
             others=_others(batch, g), initialised=b is not None,
