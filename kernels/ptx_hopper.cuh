@@ -61,8 +61,9 @@ __device__ __forceinline__ void fence_proxy_async() {
 
 // ---- TMA: a box of a tensor, by one thread (9.7.9.25.5)
 
-// Coordinates count elements, innermost first; what lies outside arrives as
-// zeros. The bytes count at `bar`. (9.7.9.25.5.2 cp.async.bulk.tensor)
+// Coordinates count elements, innermost first, and the first is a multiple of
+// 16 bytes (an H200 stops otherwise); what lies outside arrives as zeros. The
+// bytes count at `bar`. (9.7.9.25.5.2 cp.async.bulk.tensor)
 __device__ __forceinline__ void tma_load_2d(unsigned to, const TensorMap* map, unsigned bar, int x, int y) {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];"
                  ::"r"(to), "l"(map), "r"(bar), "r"(x), "r"(y) : "memory");
@@ -80,7 +81,8 @@ __device__ __forceinline__ void tma_load_3d_multicast(unsigned to, const TensorM
     asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%3, %4, %5}], [%2], %6;"
                  ::"r"(to), "l"(map), "r"(bar), "r"(x), "r"(y), "r"(z), "h"(blocks) : "memory");
 }
-// A box from shared memory; what lies outside is not written.
+// A box from shared memory; what lies behind the end is not written. No
+// coordinate may be negative.
 __device__ __forceinline__ void tma_store_2d(const TensorMap* map, unsigned from, int x, int y) {
     asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];"
                  ::"l"(map), "r"(from), "r"(x), "r"(y) : "memory");

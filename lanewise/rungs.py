@@ -94,7 +94,10 @@ def _flash2(q: Any, k: Any, v: Any, o: Any, lse: Any, causal: bool, scale: float
 
 @dataclass(frozen=True)
 class Tile3:
-    """A tile of flash3: keys, consumer warpgroups (64 query rows each), stages of the ring; which of the kernel's ideas are switched on."""
+    """A tile of flash3: keys, consumer warpgroups (64 query rows each), stages of the ring; which of the kernel's ideas are switched on.
+
+    `own_tiles`: under a causal mask a warpgroup leaves out the key tiles that only the other groups' rows see.
+    """
 
     keys: int
     consumers: int
@@ -114,8 +117,8 @@ class Tile3:
 def tile3(d: int, causal: bool, nk: int) -> Tile3:
     """The tile that was fastest on an H200 (docs/tuning-log.md)."""
     if d == 64:
-        return Tile3(128, 3, 2, True)
-    return Tile3(128, 2, 2, False) if causal or nk <= 1024 else Tile3(160, 2, 2, False)
+        return Tile3(128, 3, 2, pingpong=nk > 512, own_tiles=causal)
+    return Tile3(128 if nk <= 1024 or (causal and nk < 16384) else 160, 2, 2, pingpong=False)
 
 
 def section_of(heads: int, nk: int, d: int, group: int) -> int:

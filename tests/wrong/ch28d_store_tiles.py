@@ -18,5 +18,5 @@ WRONG = [
     Wrong("the block ends before the store does", [(END, "")], kind="async-copy"),
     Wrong("every thread stores", [("        if (threadIdx.x == 0) {\n            ptx::tma", "        {\n            ptx::tma")], kind="race"),
     Wrong("coordinates in the array's order", [("0, 64 * tile);", "64 * tile, 0);")], kind="unwritten-output"),
-    Wrong("the tile before", [("0, 64 * tile);", "0, 64 * (tile - 1));")], kind="unwritten-output"),
+    Wrong("the tile before", [("0, 64 * tile);", "0, 64 * (tile - 1));")], kind="out-of-bounds", says="before the array"),
 ]
