@@ -6,7 +6,9 @@
 // registers, shared, warps:   int32 (n), read: of a thread, bytes of a block,
 //        of a block           pairs: int32 (n), read: Br * Bc
 // units: float32 (4, n), read: clocks that a tile takes of the tensor cores,
-//        shared memory, powers and instruction issue
+//        of issue (of all else), of shared memory and of the unit for powers
+// wait:  float32 (n), read: clocks of its longest chain, which a block that is
+//        alone can't fill
 // blocks: int32 (n), written  cost: float32 (n), written: infinity if none fits
 // rank:  int32 (n), written: 0 for the cheapest; equal ones in their order
 // n:     1 .. 64
@@ -14,8 +16,8 @@
 
 extern "C" __global__ void rank_tiles(
     const int* registers, const int* shared, const int* warps,
-    const int* pairs, const float* units, int* blocks, float* cost, int* rank,
-    int n) {
+    const int* pairs, const float* units, const float* wait, int* blocks,
+    float* cost, int* rank, int n) {
     __shared__ float costs[64];
     const int i = threadIdx.x;
     if (i < n) {
@@ -27,8 +29,8 @@ extern "C" __global__ void rank_tiles(
         fit = min(fit, min(32, 233472 / taken));
         blocks[i] = fit;
 
-        // TODO (8 lines): clocks a tile: no unit can do more, no chain is
-        //   shorter
+        // TODO (6 lines): clocks a tile: its highest roof, or what one block
+        //   takes
         // More warps, less cost.
         const float each = fit > 0 ? 1.0f / (fit * warps[i]) : CUDART_INF_F;
         cost[i] = each;

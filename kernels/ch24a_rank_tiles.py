@@ -2,27 +2,28 @@ import numpy as np
 
 from lanewise.exercise import Case, Exercise, Launch
 
-# Six tiles of flash2 for heads of 128 columns: Br, Bc, warps, registers, bytes of shared memory, and clocks of the tensor cores, of
-# shared memory, of powers and of issue, as lanewise.cost_model has them (tests/test_tuning.py compares).
+# Six tiles of flash2 for heads of 128 columns: Br, Bc, warps, registers, bytes of shared memory; clocks of the tensor cores, of issue, of
+# shared memory and of powers, and of the longest chain, as lanewise.cost_model has them (tests/test_tuning.py compares).
 SIX = (
-    (128, 64, 4, 255, 65536, 1625, 1536, 544, 1131),
-    (128, 32, 8, 127, 49152, 813, 1408, 288, 920),
-    (64, 32, 4, 132, 32768, 406, 768, 144, 468),
-    (128, 128, 4, 255, 98304, 3251, 3840, 1056, 1913),
-    (64, 64, 4, 161, 49152, 813, 1408, 272, 715),
-    (128, 64, 8, 162, 65536, 1625, 2560, 544, 1382),
+    (128, 64, 4, 255, 65536, 1558, 875, 1536, 544, 520),
+    (128, 32, 8, 127, 49152, 779, 792, 1408, 288, 456),
+    (64, 32, 4, 132, 32768, 390, 404, 768, 144, 456),
+    (128, 128, 4, 255, 98304, 3117, 1657, 3840, 1056, 649),
+    (64, 64, 4, 161, 49152, 779, 587, 1408, 272, 520),
+    (128, 64, 8, 162, 65536, 1558, 1126, 2560, 544, 520),
 )
 
 
 def table(rows):
     """The kernel's arrays, of rows like SIX."""
-    Br, Bc, warps, registers, shared, *units = np.array(rows).T
+    Br, Bc, warps, registers, shared, *units, wait = np.array(rows).T
     return {
         "registers": registers.astype(np.int32),
         "shared": shared.astype(np.int32),
         "warps": warps.astype(np.int32),
         "pairs": (Br * Bc).astype(np.int32),
         "units": np.array(units, np.float32),
+        "wait": wait.astype(np.float32),
         "blocks": np.empty(len(rows), np.int32),
         "cost": np.empty(len(rows), np.float32),
         "rank": np.empty(len(rows), np.int32),
@@ -35,8 +36,8 @@ def drawn(n, twins=False, too_large=False):
 
     def make(rng):
         rows = [
-            (rng.choice((16, 64, 128)), rng.choice((32, 64, 128)), rng.choice((2, 4, 8, 16)), rng.integers(20, 256), rng.integers(1024, 120_000), *clocks)
-            for clocks in rng.integers(100, 4000, (n, 4))
+            (rng.choice((16, 64, 128)), rng.choice((32, 64, 128)), rng.choice((4, 8, 16)), rng.integers(20, 256), rng.integers(1024, 120_000), *clocks)
+            for clocks in rng.integers(100, 4000, (n, 5))
         ]
         if twins:
             rows = [rows[k // 2] for k in range(n)]
@@ -55,14 +56,16 @@ def reference(data):
     blocks = np.minimum.reduce([64 // warps, fours // by_warp * 4 // warps, np.full(len(warps), 32), 233472 // taken])
     units = data["units"].astype(np.float64)
     with np.errstate(divide="ignore"):
-        tile = np.maximum(units.max(axis=0), units.sum(axis=0) / (blocks * warps / 4))
+        schedulers, memory, powers = units[0] + units[1], units[2], units[3]
+        alone = np.maximum(schedulers, memory + powers) + data["wait"]
+        tile = np.maximum.reduce([schedulers, memory, powers, alone / blocks])
     cost = np.where(blocks > 0, tile / data["pairs"], np.inf)
     rank = np.empty(len(cost), np.int32)
     rank[np.argsort(cost, kind="stable")] = np.arange(len(cost))
     return {"blocks": blocks.astype(np.int32), "cost": cost, "rank": rank}
 
 
-launch = Launch(1, 64, "registers shared warps pairs units blocks cost rank n")
+launch = Launch(1, 64, "registers shared warps pairs units wait blocks cost rank n")
 
 exercise = Exercise(
     title="Rank tiles by what they should cost",
@@ -82,7 +85,7 @@ exercise = Exercise(
         for n, twins, large in ((1, 0, 0), (rng.integers(2, 33), 1, 1), (rng.integers(33, 65), 0, 1))
     ],
     hints=(
-        "Resident warps only say how many chains run side by side. With enough of them, which of the four units decides? And a large tile does more pairs.",
-        "tile = fmaxf(largest of the four units, their sum / (fit * warps / 4.0f)); cost is tile / pairs. Before me: smaller cost, or equal and j < i.",
+        "Resident blocks only fill each other's waits. With enough of them, which roof decides? Two of the four units add. And a large tile does more pairs.",
+        "tile = fmaxf(highest of (tensor + issue), memory, powers; alone / fit), alone = fmaxf(tensor + issue, memory + powers) + wait; cost is tile / pairs.",
     ),
 )

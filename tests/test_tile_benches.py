@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from lanewise import cost_model, results
@@ -46,6 +48,14 @@ def test_a_swept_table_gives_correlations() -> None:
     assert shape == {"d": 64, "causal": False, "N": 4096} and model == pytest.approx(1) and -1 <= warps <= 1
     turned = results.Table("tile_sweep", "", "", "", "", {}, [{**row, "ms": -row["ms"]} for row in rows])
     assert tile_sweep.correlations(turned)[0][1] == pytest.approx(-1)
+
+
+@pytest.mark.slow
+def test_the_model_orders_the_measured_tiles_and_occupancy_does_not() -> None:
+    table = results.read("tile_sweep")
+    rows = [row for row in table.rows if (row["d"], row["causal"], row["N"]) == (64, False, 4096)]
+    ((_, model, warps),) = tile_sweep.correlations(replace(table, rows=rows))
+    assert len(rows) == 12 and model > 0.8 and warps < 0
 
 
 @pytest.mark.slow

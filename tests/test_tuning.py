@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from lanewise import cost_model, cp, simt, tuning
+from lanewise import cost_model, cp, results, simt, tuning
 from lanewise.cost_model import Tile
 from lanewise.exercise import _run
 from lanewise.names import CourseError, find_course
@@ -40,21 +40,67 @@ def test_twice_the_keys_of_a_tile_is_twice_its_work() -> None:
     assert small.instructions < large.instructions < 2 * small.instructions  # some are once a tile
 
 
-def test_an_estimate_is_bounded_by_its_units() -> None:
+def test_a_schedulers_products_and_its_other_instructions_add() -> None:
     one = cost_model.estimate(FEW[1])
-    busiest = max(one.clocks.values())
-    assert one.clocks[one.busiest] == busiest <= one.per_tile <= sum(one.clocks.values())
-    assert one.chained == (one.per_tile > busiest)
-    assert one.resident.blocks == 4
-    last = max(busiest, sum(one.clocks.values()))  # 64 tiles for 16 heads on 132 SMs: 8 blocks for one of them, in two rounds of 4
-    assert one.launch == pytest.approx(8 * one.per_tile * 64) and one.per_tile <= last
+    mine = one.work
+    assert mine.products == 4 * 64 * 64 * 64 // 4096
+    assert one.clocks["tensor cores"] == pytest.approx(mine.products / 4 * 48.7 / 8)  # four schedulers; 8 take 48.7 clocks
+    assert one.clocks["issue"] == (mine.instructions - mine.products) / 4
+    assert one.roofs["schedulers"] == one.clocks["tensor cores"] + one.clocks["issue"]
+    other = cost_model.estimate(FEW[1], gpu="A100")
+    assert other.roofs["schedulers"] == max(other.clocks["tensor cores"], other.clocks["issue"])
+
+
+def test_no_roof_is_passed_and_one_block_alone_takes_longer() -> None:
+    one = cost_model.estimate(FEW[1])
+    assert list(one.roofs) == list(cost_model.ROOFS) and list(one.clocks) == list(cost_model.UNITS)
+    roof = max(one.roofs.values())
+    assert one.roofs[one.busiest] == roof
+    # 2 barriers, fragments and shuffles, 8 products deep, 13 steps of arithmetic, a power
+    assert one.alone == pytest.approx(max(roof, one.clocks["shared memory"] + one.clocks["powers"]) + 2 * (28.1 + 29 + 24) + 8 * 24 + 13 * 4.1 + 17)
+    assert one.resident.blocks == 4 and one.per_tile == max(roof, one.alone / 4) and not one.waits
+    assert one.launch == pytest.approx(8 * one.per_tile * 64)  # 64 tiles for 16 heads on 132 SMs: 8 blocks for one of them, in two rounds of 4
 
 
 def test_a_launch_smaller_than_the_gpu_has_one_block_an_sm() -> None:
     one = cost_model.estimate(FEW[1], 64, heads=5)
-    chain = sum(one.clocks.values())  # four warps, one on each scheduler: nothing runs beside it
-    assert one.per_tile == pytest.approx(chain) and one.launch == pytest.approx(chain) and one.chained
-    assert cost_model.estimate(FEW[1], 64, heads=5 * 132).launch == pytest.approx(4 * max(max(one.clocks.values()), chain / 4) + chain)
+    assert one.per_tile == one.alone == one.launch and one.waits
+    assert cost_model.estimate(FEW[1], 64, heads=5 * 132).launch == pytest.approx(4 * max(max(one.roofs.values()), one.alone / 4) + one.alone)
+
+
+def test_two_warps_leave_two_schedulers_idle() -> None:
+    two, four = (cost_model.estimate(Tile(64, *shape), 4096, heads=1) for shape in ((64, 64, 2), (128, 64, 4)))
+    chain = cost_model.chain(two.tile, cost_model.Latencies())
+    assert two.alone - chain == pytest.approx(2 * two.roofs["schedulers"]) and four.alone - chain == pytest.approx(four.roofs["schedulers"])
+
+
+def test_what_spills_is_moved() -> None:
+    one = cost_model.estimate(Tile(128, 128, 128, 4))
+    assert one.spilled > 0
+    assert one.clocks["issue"] == (one.work.instructions - one.work.products + 4 * one.spilled / 4) / 4
+    assert one.clocks["shared memory"] == one.work.wavefronts + one.spilled  # 128 threads: as many wavefronts of 128 bytes as bytes of a thread
+
+
+def test_rates_and_latencies_are_the_measured_ones() -> None:
+    table = results.read("mma_beside")
+    clocks = {(row["how"], row["kind"], row["warps"]): row["clocks"] for row in table.rows if row["how"] in ("alone", "chain")}
+    rates = cost_model.Rates()
+    assert rates.tensor_flops == pytest.approx(4 * 8 * 4096 / min(clocks["alone", "none", warps] for warps in (1, 2, 4)), rel=0.01)
+    assert clocks["alone", "power", 4] / 32 == pytest.approx(32 * 4 / rates.powers, rel=0.01)
+    assert clocks["alone", "ldmatrix", 4] / 32 == pytest.approx(4 * 4 / rates.shared_wavefronts, rel=0.01)  # four schedulers, four wavefronts
+    assert clocks["alone", "fma", 4] / 32 == pytest.approx(4 / rates.warp_instructions, rel=0.05)
+    known = rates.latency
+    kinds = {"none": known.product, "ldmatrix": known.ldmatrix, "shuffle": known.shuffle, "power": known.power}
+    kinds |= dict.fromkeys(("fma", "add", "max"), known.arithmetic)
+    assert {kind: clocks["chain", kind, 1] for kind in kinds} == pytest.approx(kinds, rel=0.03)
+    assert known.barrier == pytest.approx(2 * clocks["alone", "barrier", 2] / 32, rel=0.01)  # 8 warps: two a scheduler, counted as two steps
+
+
+def test_times_that_add_are_the_measured_ones() -> None:
+    """Where other warps multiply, 48 instructions as of a softmax and 8 products take nearly what both take, not what the longer takes."""
+    table = results.read("mma_beside")
+    (row,) = (r for r in table.rows if (r["how"], r["kind"], r["warps"], r["others"]) == ("other warps", "mixed", 4, 48))
+    assert row["clocks"] == pytest.approx(48.7 + 48, rel=0.06)
 
 
 def test_a_causal_launch_costs_about_half() -> None:
@@ -185,7 +231,8 @@ def test_every_candidate_is_right(d) -> None:
 def test_the_exercise_ranks_tiles_that_exist() -> None:
     course = find_course()
     six = vars(_run(course.spec(course.exercise("ch24a")), "lanewise_kernels"))["SIX"]
-    for Br, Bc, warps, registers, shared, *clocks in six:
+    for Br, Bc, warps, registers, shared, *clocks, wait in six:
         guess = cost_model.estimate(Tile(128, Br, Bc, warps))
         assert (guess.used.registers, guess.tile.shared_bytes) == (registers, shared)
         assert [round(guess.clocks[unit]) for unit in cost_model.UNITS[:4]] == clocks
+        assert round(cost_model.chain(guess.tile, cost_model.Latencies())) == wait
