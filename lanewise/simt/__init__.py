@@ -16,7 +16,7 @@ Needs nothing else of lanewise. Where to read, in the order in which a launch pa
     values, arithmetic, shapes                  a register's value in all lanes
     memory, access                              where data lies; global_access, shared_access, local_access, patterns
     checks                                      one file per diagnosis
-    explain, remarks, finding                   their words; words, explain_async, explain_cluster, explain_flow, explain_mbarrier, explain_races, explain_tensor
+    explain, remarks, finding, words            their words; explain_async, explain_cluster, explain_flow, explain_mbarrier, explain_races, explain_tensor
     report, counters, summary                   the answer; render, render_html
     resources, gpus                             registers and occupancy
 """

@@ -58,8 +58,8 @@ class Batch:
         if self.happened is not None:
             proxy.watched(self)
         self.mbarriers: Any = None  # see mbarriers
-        self.bulk: Any = None  # bulk stores under way: see instructions.bulk_copy
-        self.copies: Any = None  # asynchronous copies under way: see instructions.async_copy
+        self.bulk: Any = None  # bulk stores under way: see instructions.bulk_groups
+        self.copies: Any = None  # asynchronous copies under way: see instructions.copies
         self.wgmma: Any = None  # asynchronous products under way: see instructions.wgmma_state
         self.registers: Any = None  # of each warpgroup: see instructions.registers
         self.groups: list[Group] = []

@@ -21,7 +21,7 @@ from .races import SITE_MASK, SITE_SHIFT, TIME_MASK, TIME_SHIFT
 if TYPE_CHECKING:
     from ..batch import Batch
     from ..group import Group
-    from ..instructions.async_copy import Copy
+    from ..instructions.copies import Copy
     from .shared import SharedCheck
 
 

@@ -1,4 +1,4 @@
-"""Accesses of the asynchronous proxy to shared memory: bulk and tensor copies write and read it, wgmma reads it.
+"""Reads of shared memory by the asynchronous proxy: bulk and tensor copies read it, and wgmma does. What copies write there: see proxy_writes.
 
 Words are numbered in units of 4 bytes, the same in every block of the batch.
 """
@@ -70,7 +70,7 @@ def fence(g: Group, generic: bool = True) -> None:
                 b.visible = time < batch.last_sync or bool(batch.happened.knows(people, init, np.full(len(people), time)).any())
 
 
-# ------------------------------------------------------------------------------------------------ the interface of copies and of wgmma
+# ------------------------------------------------------------------------------------------------ a read under way
 
 
 def begin_read(g: Group, iid: int, words: ndarray) -> int:
@@ -137,62 +137,6 @@ def end_read(batch: Batch, ticket: int) -> None:
         happened.acquire(read.people[read.people // batch.T == rank], over)
 
 
-def begin_write(g: Group, row: int, iid: int, words: ndarray, b, columns: ndarray | None, swizzle: int = -1, element: str = "") -> None:
-    """Thread `row` issues a copy into these words of the blocks `columns` (None: all), which their mbarriers `b` tell the end of."""
-    from .async_copy import BARRIER, Bulk
-
-    if not len(words):
-        return
-    batch = g.batch
-    check = watched(batch)
-    index = check.words_of(words)
-    at = check.at(index, columns)
-    check.check.partial_sync()
-    here = check.flight[at]
-    source = int(batch.happened.of(g.rows[:1], g.cols[:1] if g.cols is not None else np.zeros(1, int))[0]) if batch.happened is not None else row
-    rank = 0 if columns is None else int(columns[0]) % batch.machine.cluster
-    if here.any():
-        flat = here if here.ndim == 1 else np.where((here > 0).any(axis=1), here.max(axis=1), here.min(axis=1))
-        lanes = np.flatnonzero(check.not_known(flat, source, rank))
-        if len(lanes) and flat[lanes[0]] < 0:
-            _copied_over(check, row, iid, check.bulk[-int(flat[lanes[0]])], int(index[lanes[0]]))
-        elif len(lanes) and flat[lanes[0]] == BARRIER:
-            mbarrier.touched(batch, g, iid, int(index[lanes[0]]) * check.check.grain, "copy")
-    if check.reading is not None and check.reading[index].any():
-        overwritten(check, g, iid, index, "write", columns, row)
-    check.check.records.overwrite(index, row, iid, columns, source)
-    phases = b.phase if columns is None else b.phase[columns]
-    check.bulk.append(Bulk(iid, row, b.slot, int(phases.min()), b.offset, swizzle, element))
-    check.flight[at] = 1 - len(check.bulk)
-    if columns is not None:
-        check.check._spread_known()
-    check.check.known[at] = True
-    check.check.used[index] = False
-    check.check.stored_at[index] = iid
-    if check.generic is not None:
-        check.generic[at] = 0
-
-
-def swizzle_of(batch: Batch, words: ndarray) -> ndarray:
-    """For each word the swizzle span of the tensor copy that wrote it (0: none), −1 where none did."""
-    check = batch.shared_check
-    if not hasattr(check, "bulk"):
-        return np.full(len(words), -1, np.int16)
-    serial = check.flight[words * (4 // check.check.grain)]
-    serial = serial if serial.ndim == 1 else serial[:, 0]
-    table = np.array([b.swizzle for b in check.bulk], np.int16)
-    return np.where(serial < 0, table[np.minimum(-serial, len(table) - 1)], np.int16(-1))
-
-
-def element_of(batch: Batch, word: int) -> str:
-    """The PTX type of the elements that a tensor copy wrote to a word; nothing where none did."""
-    check = batch.shared_check
-    if not hasattr(check, "bulk"):
-        return ""
-    serial = int(np.min(check.flight[word * (4 // check.check.grain)]))
-    return check.bulk[-serial].element if serial < 0 else ""
-
-
 # ------------------------------------------------------------------------------------------------ parts of a read
 
 
@@ -243,8 +187,8 @@ def overwritten(check: Watched, g: Group, iid: int, index: ndarray, how: str, co
     if read is None:
         return
     faults, site = check.check.machine.faults, check.check.machine.program.sites[read.iid]
-    thread, block = _issuer(check, row) if row is not None else faults.lane(g, 0)
-    where = _place(check, iid, int(bad[np.isin(bad, read.words)][0]) * check.check.grain)
+    thread, block = issuer(check, row) if row is not None else faults.lane(g, 0)
+    where = place(check, iid, int(bad[np.isin(bad, read.words)][0]) * check.check.grain)
     faults.add(
         explain_async.still_read(
             **where, thread=thread, block=block, access="copy" if row is not None else how, at=mbarrier.on_line(check.batch, iid), other_line=site.line,
@@ -259,16 +203,16 @@ def unfinished(check: Watched) -> None:
     if any(f.kind == "deadlock" for f in machine.faults.found.values()):
         return
     for r in [r for r in check.reads.values() if machine.program.sites[r.iid].instruction.opcode == "cp"][:1]:
-        thread, block = _issuer(check, int(r.people[0]) % batch.T)
-        where = _place(check, r.iid, int(r.words[0]) * check.check.grain)
+        thread, block = issuer(check, int(r.people[0]) % batch.T)
+        where = place(check, r.iid, int(r.words[0]) * check.check.grain)
         machine.faults.add(explain_async.store_left(**where, thread=thread, block=block, at=mbarrier.on_line(batch, r.iid)))
     mbarrier.arrivals_too_late(batch)
     mbarrier.sources_gone(batch)
     for b in batch.mbarriers.at.values() if batch.mbarriers is not None else ():
         bulk = next((x for x in reversed(check.bulk) if x.offset == b.offset and x.iid >= 0), None)
         if b.data and bulk is not None:
-            thread, block = _issuer(check, bulk.row)
-            where = _place(check, bulk.iid, int(np.ravel(b.data[0][1].words)[0]) * 4)
+            thread, block = issuer(check, bulk.row)
+            where = place(check, bulk.iid, int(np.ravel(b.data[0][1].words)[0]) * 4)
             facts: dict[str, Any] = {"at": mbarrier.on_line(batch, bulk.iid), "mbarrier": mbarrier.name_at(batch, b.offset), "phase": bulk.phase}
             machine.faults.add(explain_async.copy_left(**where, thread=thread, block=block, **facts))
             return
@@ -277,13 +221,13 @@ def unfinished(check: Watched) -> None:
 # ------------------------------------------------------------------------------------------------ findings
 
 
-def _place(check: Watched, iid: int, offset: int) -> dict[str, Any]:
+def place(check: Watched, iid: int, offset: int) -> dict[str, Any]:
     """The element of shared memory at an offset, and the line, as the messages want them."""
     name, index, _, _, dims = check.check.machine.faults.shared_at(iid, offset)
     return {"array": name, "index": index, "dims": dims, "line": check.check.machine.faults.line(iid)}
 
 
-def _issuer(check: Watched, row: int) -> tuple[Dim3, Dim3]:
+def issuer(check: Watched, row: int) -> tuple[Dim3, Dim3]:
     faults = check.check.machine.faults
     return faults.thread(row), faults.block(int(check.batch.ids[0]))
 
@@ -291,7 +235,7 @@ def _issuer(check: Watched, row: int) -> tuple[Dim3, Dim3]:
 def too_early(check: Watched, g: Group, iid: int, bulk: Bulk, lanes: ndarray, offset: int, how: str, who: int) -> None:
     """A thread touches what a bulk copy brings before it has seen the copy's phase."""
     batch, faults = check.batch, check.check.machine.faults
-    where = _place(check, iid, offset)
+    where = place(check, iid, offset)
     found = faults.seen("async-copy", where["array"], where["line"])
     if found is not None:
         found.count += len(lanes)
@@ -307,24 +251,13 @@ def too_early(check: Watched, g: Group, iid: int, bulk: Bulk, lanes: ndarray, of
     )  # fmt: skip
 
 
-def _copied_over(check: Watched, row: int, iid: int, bulk: Bulk, word: int) -> None:
-    """Thread `row` issues a copy into words that an earlier copy may still be writing."""
-    thread, block = _issuer(check, row)
-    check.check.machine.faults.add(
-        explain_async.copied_over(
-            **_place(check, iid, word * check.check.grain), thread=thread, block=block, at=mbarrier.on_line(check.batch, iid),
-            copy_at=mbarrier.on_line(check.batch, bulk.iid), mbarrier=mbarrier.name_at(check.batch, bulk.offset), phase=bulk.phase,
-        )
-    )  # fmt: skip
-
-
 def _unfenced(check: Watched, g: Group, iid: int, offset: int, writer: int, site: int, ordered: bool) -> None:
     """The asynchronous proxy reads what thread `writer` wrote at `site`."""
     faults, sites = check.check.machine.faults, check.check.machine.program.sites
     thread, block = faults.lane(g, 0)
     faults.add(
         explain_async.missing_proxy_fence(
-            **_place(check, iid, offset), thread=thread, block=block, at=mbarrier.on_line(check.batch, iid), wgmma=sites[iid].instruction.opcode == "wgmma",
+            **place(check, iid, offset), thread=thread, block=block, at=mbarrier.on_line(check.batch, iid), wgmma=sites[iid].instruction.opcode == "wgmma",
             other_thread=faults.thread(writer), other_line=sites[site].line if site < len(sites) else None, ordered=ordered,
         )
     )  # fmt: skip

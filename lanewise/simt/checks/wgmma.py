@@ -10,7 +10,7 @@ import numpy as np
 from .. import explain_tensor
 from ..instructions.wgmma_layout import Descriptor, chunks, read_descriptor, words
 from ..values import ndarray
-from . import proxy
+from . import proxy_writes
 
 if TYPE_CHECKING:
     from ..group import Group
@@ -137,7 +137,7 @@ def _inside(faults: Faults, g: Group, site: int, d: Descriptor, where: ndarray) 
 
 def _swizzle(faults: Faults, g: Group, site: int, d: Descriptor, known: ndarray) -> None:
     """Was the tile written by a tensor copy, and under the swizzle that the descriptor names?"""
-    written = proxy.swizzle_of(g.batch, known)
+    written = proxy_writes.swizzle_of(g.batch, known)
     if written is None:
         return
     wrong = (written >= 0) & (written != d.span)
@@ -156,7 +156,7 @@ def _swizzle(faults: Faults, g: Group, site: int, d: Descriptor, known: ndarray)
 
 def _element(faults: Faults, g: Group, site: int, d: Descriptor, known: ndarray) -> None:
     """Was the tile written by the map of an array of other floats? (Arrays of integers may hold any bits.)"""
-    written, operand = proxy.element_of(g.batch, int(known[0])), _operand(faults, site)
+    written, operand = proxy_writes.element_of(g.batch, int(known[0])), _operand(faults, site)
     read = faults.machine.program.sites[site].instruction.modifiers[-2 if operand == "A" else -1]
     if written not in FLOATS or read == written or (read, written) == ("tf32", "f32"):
         return

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import access, shared_access
 from ..checks import mbarrier as barrier_check
-from ..checks import proxy
+from ..checks.proxy_writes import begin_write
 from ..clusters import local
 from ..codegen import Emitter, vector, width_of
 from ..mbarriers import Barrier, barriers
@@ -86,7 +86,7 @@ def _under_way(g, iid: int, b: Barrier, lanes: ndarray, words: ndarray, columns:
         rows = lanes // batch.B if g.cols is None else lanes
         blocks = columns.reshape(words.shape)
         for row in np.unique(rows).tolist():
-            proxy.begin_write(g, int(g.rows[row]), iid, np.unique(words[rows == row]), b, np.unique(blocks[rows == row]))
+            begin_write(g, int(g.rows[row]), iid, np.unique(words[rows == row]), b, np.unique(blocks[rows == row]))
     phase = np.full(batch.B, -1)
     phase[to] = b.phase[to]
     b.data.append((phase, Landing(words.ravel(), columns, data.ravel())))

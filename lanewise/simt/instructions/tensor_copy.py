@@ -20,7 +20,9 @@ from ..memory import RANGE, Allocation, Region
 from ..ptx import Address, Instruction
 from ..tensor_maps import BYTES, TensorMap
 from ..values import full, i32, i64, ndarray, u8, u16, u32, u64
-from .bulk_copy import Lane, arriving, deliver, groups, lanes, line, local, one_block, picked, receivers
+from .bulk_copy import line, picked
+from .bulk_groups import groups
+from .bulk_lanes import Lane, arriving, deliver, lanes, local, one_block, receivers
 from .memory import address_text
 from .reductions import reduced
 
