@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import pytest
 
@@ -45,10 +47,16 @@ def test_other_tiles(Br: int, warps: int, Bc: int, d: int, causal: bool) -> None
         attend(f"__half, {d}, {Bc}, {'true' if causal else 'false'}, {Br}, {warps}", "__half", 2, 2, nq, nk, causal, d, Bc, Br, warps)
 
 
+@lru_cache(maxsize=16)
+def compiled(name: str) -> simt.Kernel:
+    """One for all shapes: half of a small launch's time would be its translation."""
+    return simt.compile("#include <flash2.cuh>\n", names=(name,)).kernel(name)
+
+
 def attend(form: str, type: str, heads: int, group: int, nq: int, nk: int, causal: bool, d: int, Bc: int, Br: int = 128, warps: int = 4) -> None:
     """One launch of flash2<form>, its report and its values."""
     name = f"flash2<{form}>"
-    kernel = simt.compile("#include <flash2.cuh>\n", names=(name,)).kernel(name)
+    kernel = compiled(name)
     kernel.max_dynamic_shared_size_bytes = shared = 2 * d * (Br + 2 * Bc)
     rng = np.random.default_rng(nq + nk)
     wide = [rng.standard_normal((h, n, d)).astype(np.float32) for h, n in ((heads, nq), (heads // group, nk), (heads // group, nk))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,12 @@ def weights(q: np.ndarray, k: np.ndarray, scale: float, causal: bool) -> tuple[n
     return p / some, np.where(total > 0, top + np.log(some), -np.inf)[..., 0]
 
 
+@lru_cache(maxsize=32)
+def compiled(name: str) -> simt.Kernel:
+    """One for all shapes: half of a small launch's time would be its translation."""
+    return simt.compile("#include <flash2_backward.cuh>\n", names=(name,)).kernel(name)
+
+
 class Problem:
     """Inputs in 16 bits, the forward pass's O and LSE, the gradients in float64, and room for the kernels' answers."""
 
@@ -65,7 +73,7 @@ class Problem:
         self.got = {"dQ": np.empty_like(self.q), "dK": np.empty_like(self.k), "dV": np.empty_like(self.v)}
 
     def launch(self, name: str, grid: tuple[int, int], threads: int, arguments: list, shared: int = 0) -> simt.Report:
-        kernel = simt.compile("#include <flash2_backward.cuh>\n", names=(name,)).kernel(name)
+        kernel = compiled(name)
         if shared:
             kernel.max_dynamic_shared_size_bytes = shared
         report = kernel.launch(grid, threads, arguments, shared)

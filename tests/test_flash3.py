@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -22,13 +23,18 @@ def form(type: str, d: int, causal: bool, tile: rungs.Tile3) -> str:
     return f"flash3<{type}, {d}, {tile.keys}, {tile.consumers}, {tile.stages}, {flags}>"
 
 
+@lru_cache(maxsize=16)
+def compiled(text: str, name: str) -> simt.Kernel:
+    return simt.compile(text, names=(name,)).kernel(name)
+
+
 def launch(
     heads: int, group: int, nq: int, nk: int, causal: bool = False, d: int = 64, tile: rungs.Tile3 = TILE, type: str = "__half", blocks: int = 2,
     schedule: int = 0, text: str = TEXT,
 ) -> simt.Report:  # fmt: skip
     """One launch; raises AssertionError where it reports nothing and its values are wrong."""
     name = form(type, d, causal, tile)
-    kernel = simt.compile(text, names=(name,)).kernel(name)
+    kernel = compiled(text, name)
     kernel.max_dynamic_shared_size_bytes = shared = tile.shared_bytes(d)
     rng = np.random.default_rng(nq + nk)
     wide = [rng.standard_normal((h, n, d)).astype(np.float32) for h, n in ((heads, nq), (heads // group, nk), (heads // group, nk))]
