@@ -91,7 +91,7 @@ class Box:
         values[~ok] = np.nan if self.fill == "nan" else 0
         if self.fill == "nan":
             kind = np.dtype(f"u{self.array.itemsize}")
-            values.view(kind)[~ok] = {2: 0x7FFF, 4: 0x7FFFFFFF, 8: 0x7FFFFFFFFFFFFFFF}[self.array.itemsize]
+            values.view(kind)[~ok] = {2: 0x7FF7, 4: 0x7FF77FF7, 8: 0x7FF77FF77FF77FF7}[self.array.itemsize]
         memory = np.full(ROOM // 4, UNTOUCHED, np.uint32)
         memory.view(np.uint8)[self.places().reshape(-1)] = np.ascontiguousarray(values).view(np.uint8).reshape(-1)
         return memory
