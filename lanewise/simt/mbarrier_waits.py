@@ -61,10 +61,10 @@ def wait(g: Group, iid: int, address, operand, parity: bool, acquires: bool, pre
         phases = b.phase[None, :] if part.cols is None else b.phase[part.cols][:, None]
         value = of_part(g, part, index, operand)
         if parity:
-            wanted = np.asarray(full(value), dtype=i64)
-            if batch.machine.check and wanted.max() > 1:
+            wanted = full(value)
+            if batch.machine.check and (wanted if wanted.__class__ is int else wanted.max()) > 1:
                 check.parity(batch, part, iid, b, wanted)
-            complete = (phases & 1) != wanted & 1
+            complete = (phases & 1) != np.asarray(wanted, dtype=i64) & 1
         else:
             complete = (np.asarray(full(value), dtype=u64) >> u64(40)).astype(i64) < phases
         complete = np.broadcast_to(complete, part.shape)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import explain_async, explain_mbarrier
-from ..values import ndarray
+from ..values import Value, ndarray
 from ..words import at_line, element, thread_ranges
 
 if TYPE_CHECKING:
@@ -89,11 +89,12 @@ def used(batch: Batch, part: Group, iid: int, offset: int, b: Barrier | None, do
         faults.add(explain_mbarrier.init_not_ordered(**where, does=does, at=on_line(batch, iid), **other))
 
 
-def parity(batch: Batch, part: Group, iid: int, b: Barrier, value: ndarray) -> None:
+def parity(batch: Batch, part: Group, iid: int, b: Barrier, value: Value) -> None:
     """A wait names a parity, for each lane or for all: 0 or 1 (PTX ISA 9.7.13.15.16, "phaseParity")."""
-    wrong = np.flatnonzero(np.broadcast_to(value, part.shape) > 1)
+    values = np.broadcast_to(value, part.shape).ravel()
+    wrong = np.flatnonzero(values > 1)
     if len(wrong):
-        found = int(np.broadcast_to(value, part.shape).flat[wrong[0]])
+        found = int(values[wrong[0]])
         where = _where(batch, part, iid, b.offset, int(wrong[0]))
         batch.machine.faults.add(explain_mbarrier.parity_beyond_one(**where, at=on_line(batch, iid), parity=found))
 
