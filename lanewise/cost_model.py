@@ -1,7 +1,7 @@
 """What a tile of flash2 should cost, before anything runs: units' work from the simulator's counters, residency from ptxas, rates measured or published.
 
 A tile of keys gives every unit of an SM so many clocks of work. Shared memory, the unit for powers and the road to L2 work beside all others. A scheduler
-doesn't: on Hopper it issues nothing else while its tensor core takes a product (results/h200.json, table mma_beside), so the two times add. None of these
+doesn't: on Hopper its products by mma.sync and its other instructions take turns (results/h200.json, table mma_beside), so the two times add. None of these
 roofs can be passed. A block that is alone on its SM takes longer: its warps multiply together and raise powers together, so that shared memory and the unit
 for powers take turns, and nothing fills the waits of its longest chain of instructions. Other blocks do: with b of them side by side a tile costs
 max(highest roof, alone / b) clocks. A launch costs that times the tiles of the SM that has most blocks, in rounds of as many as are resident. Nothing is

@@ -44,18 +44,19 @@ def test_a_swept_table_gives_correlations() -> None:
         for place, each in enumerate(guesses)
     ]
     table = results.Table("tile_sweep", "", "", "", "", {}, rows)
-    ((shape, model, warps),) = tile_sweep.correlations(table)
-    assert shape == {"d": 64, "causal": False, "N": 4096} and model == pytest.approx(1) and -1 <= warps <= 1
+    ((shape, ways),) = tile_sweep.correlations(table)
+    assert shape == "d = 64, N = 4,096, 128 heads" and list(ways) == ["resident warps", "highest roof", "cost model"]
+    assert ways["cost model"] == pytest.approx(1) and -1 <= ways["resident warps"] <= 1
     turned = results.Table("tile_sweep", "", "", "", "", {}, [{**row, "ms": -row["ms"]} for row in rows])
-    assert tile_sweep.correlations(turned)[0][1] == pytest.approx(-1)
+    assert tile_sweep.correlations(turned)[0][1]["cost model"] == pytest.approx(-1)
 
 
 @pytest.mark.slow
 def test_the_model_orders_the_measured_tiles_and_occupancy_does_not() -> None:
     table = results.read("tile_sweep")
     rows = [row for row in table.rows if (row["d"], row["causal"], row["N"]) == (64, False, 4096)]
-    ((_, model, warps),) = tile_sweep.correlations(replace(table, rows=rows))
-    assert len(rows) == 12 and model > 0.8 and warps < 0
+    ((_, ways),) = tile_sweep.correlations(replace(table, rows=rows))
+    assert len(rows) == 12 and ways["cost model"] > 0.8 > ways["highest roof"] and ways["resident warps"] < 0
 
 
 @pytest.mark.slow

@@ -91,18 +91,27 @@ def lone(cp: Any) -> list[results.Row]:
 TABLES: dict[str, Callable[[Any], list[results.Row]]] = {"tile_sweep": sweep, "tile_alone": lone}
 
 
-def correlations(table: results.Table) -> list[tuple[dict[str, Any], float, float]]:
-    """Of each shape of the table: (d, causal, N), the rank correlation of the model's order with the measured one, and of occupancy's."""
+def correlations(table: results.Table) -> list[tuple[str, dict[str, float]]]:
+    """Of each shape of the table: its name, and the rank correlation with the measured times of three orders. By resident warps; by the highest roof,
+    if a scheduler's products and its other instructions overlapped; by the cost model."""
     found = []
-    for d, causal, n in sorted({(row["d"], row["causal"], row["N"]) for row in table.rows}):
-        rows = [row for row in table.rows if (row["d"], row["causal"], row["N"]) == (d, causal, n)]
-        times = {Tile(d, row["Br"], row["Bc"], row["warps"], causal): row["ms"] for row in rows}
-        guesses = ranked(list(times), n, heads=rows[0]["heads"], gpu="H200")
+    for shape in dict.fromkeys((row["d"], row["causal"], row["N"], row["heads"]) for row in table.rows):
+        d, causal, n, heads = shape
+        times = {_tile(row): row["ms"] for row in table.rows if (row["d"], row["causal"], row["N"], row["heads"]) == shape}
+        guesses = ranked(list(times), n, heads=heads, gpu="H200")
         measured = [times[each.tile] for each in guesses]
-        model = rank_correlation([each.launch for each in guesses], measured)
-        warps = rank_correlation([-each.resident.warps for each in guesses], measured)
-        found.append(({"d": d, "causal": causal, "N": n}, model, warps))
+        ways: dict[str, list[float]] = {
+            "resident warps": [-each.resident.warps for each in guesses],
+            "highest roof": [each.launch / each.per_tile * max(each.clocks.values()) for each in guesses],
+            "cost model": [each.launch for each in guesses],
+        }
+        name = f"d = {d}, N = {n:,}, {heads:,} heads" + (", causal" if causal else "")
+        found.append((name, {way: rank_correlation(order, measured) for way, order in ways.items()}))
     return found
+
+
+def _tile(row: results.Row) -> Tile:
+    return Tile(row["d"], row["Br"], row["Bc"], row["warps"], row["causal"])
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -117,8 +126,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             continue
         table = record(cp, name, COMMAND, rounded(rows_of(cp)), asked.out)
         print(table, flush=True)
-        for shape, model, warps in correlations(table):
-            print(f"{shape}: rank correlation with the measured order: cost model {model:.2f}, resident warps {warps:.2f}")
+        for shape, ways in correlations(table):
+            print(f"{shape}: rank correlation with the measured times:", ", ".join(f"{way} {value:.2f}" for way, value in ways.items()))
     return 0
 
 
