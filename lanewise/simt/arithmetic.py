@@ -131,6 +131,14 @@ def widen(a: Value, is_signed: bool, width: int = 32) -> Value:
     return a.view(SIGNED[width]).astype(i64).view(u64) if is_signed else a.astype(u64)
 
 
+def mul24(a: Value, b: Value, high: bool, is_signed: bool) -> Value:
+    """The low 32 bits of the product of the low 24 bits, or (`high`) its bits 16 to 47."""
+    x, y = (np.asarray(v if v.__class__ is int else full(v)).astype(i64) << 40 for v in (a, b))  # bit 23 comes to the top: it is the sign, or none
+    x, y = (v >> 40 if is_signed else v >> 40 & 0xFFFFFF for v in (x, y))
+    product = (x * y >> (16 if high else 0)).astype(u32)
+    return int(product) if product.ndim == 0 else product
+
+
 def mul_wide_s32(a: Value, b: Value) -> Value:
     if a.__class__ is int:
         a, b = b, a

@@ -25,3 +25,30 @@ extern "C" __global__ void k(const int* a, const int* b, int* y) {{
     simt.compile(source).kernel("k").launch(1, 6, [a, b, y]).raise_if_faulty()
     expected = np.maximum(of(a, b), 0)
     assert y.tolist() == expected.tolist() + [expected[1]] * 6
+
+
+@pytest.mark.parametrize("part", ["lo", "hi"])
+@pytest.mark.parametrize("kind", ["s32", "u32"])
+def test_products_of_24_bits(part, kind):
+    source = f"""
+extern "C" __global__ void k(const int* a, const int* b, int* y) {{
+  int t = threadIdx.x, r;
+  asm("mul24.{part}.{kind} %0, %1, %2;" : "=r"(r) : "r"(a[t]), "r"(b[t]));
+  y[t] = r;
+  asm("mad24.{part}.{kind} %0, %1, %2, %3;" : "=r"(r) : "r"(a[t]), "r"(b[t]), "r"(7 * t));
+  y[t + blockDim.x] = r;
+  asm("mul24.{part}.{kind} %0, %1, %2;" : "=r"(r) : "r"(a[4]), "r"(b[5]));
+  y[t + 2 * blockDim.x] = r;
+}}
+"""
+    a = np.array([3, -5, 0x123456, 0x7FFFFF, -0x800000, 0x12345678, -1, 0xFFFFFF], np.int32)
+    b = np.array([7, 9, 0x7654, 0x7FFFFF, -0x800000, 0x0FEDCBA9, 0x01000001, 0xFFFFFF], np.int32)
+    y = np.zeros(24, np.int32)
+    simt.compile(source).kernel("k").launch(1, 8, [a, b, y]).raise_if_faulty()
+    low = [[int(v) & 0xFFFFFF for v in x] for x in (a, b)]
+    if kind == "s32":
+        low = [[v - (1 << 24) if v >> 23 else v for v in x] for x in low]
+    product = [p * q >> (16 if part == "hi" else 0) for p, q in zip(*low, strict=True)]
+    mixed = low[0][4] * low[1][5] >> (16 if part == "hi" else 0)
+    expected = product + [p + 7 * t for t, p in enumerate(product)] + [mixed] * 8
+    assert (y == np.array([v & 0xFFFFFFFF for v in expected], np.uint32).view(np.int32)).all()

@@ -176,6 +176,7 @@ NAMES: dict[str, Any] = {
     "SUB64": arithmetic.sub64, "MUL16": arithmetic.mul16, "MUL32": arithmetic.mul32, "MUL64": arithmetic.mul64,
     "MULW_S": arithmetic.mul_wide_s32, "MULW_U": arithmetic.mul_wide_u32, "WIDE16": wide16, "MULHI": mul_hi, "MINI": min_int, "MAXI": max_int, "DIVI": divide,
     "REMI": remainder, "SAD": sad, "DP4A": dot4, "DP2A": dot2, "ABSI": absolute, "WIDEN": arithmetic.widen, "CARRY": with_carry, "SATS": saturating,
+    "MUL24": arithmetic.mul24,
 }  # fmt: skip
 
 
@@ -217,7 +218,7 @@ def emit_mul(e: Emitter, i: Instruction) -> None:
         made, result = f"WIDE16({x},{y},{signed_type(type)})", type[0] + "32"
     elif how == "hi":
         made, result = f"MULHI({x},{y},{width},{signed_type(type)})", type
-    elif how == "lo" or i.opcode.endswith("24"):
+    elif how == "lo":
         made, result = f"{MUL[width]}({x},{y})", type
     else:
         raise e.unsupported()
@@ -226,6 +227,16 @@ def emit_mul(e: Emitter, i: Instruction) -> None:
             raise e.unsupported()
         made = f"{ADD[width_of(result)]}({made},{e.use(i.operands[3], result)})"
     e.define(d, result, made)
+
+
+def emit_mul24(e: Emitter, i: Instruction) -> None:
+    """mul24 and mad24."""
+    type, how = i.modifiers[-1], i.modifiers[0]
+    d, a, b = i.operands[:3]
+    if how not in ("lo", "hi") or "sat" in i.modifiers:
+        raise e.unsupported()
+    made = f"MUL24({e.use(a, type)},{e.use(b, type)},{how == 'hi'},{signed_type(type)})"
+    e.define(d, type, made if i.opcode == "mul24" else f"{ADD[32]}({made},{e.use(i.operands[3], type)})")
 
 
 def emit_neg(e: Emitter, i: Instruction) -> None:
@@ -299,6 +310,6 @@ def emit_dp2a(e: Emitter, i: Instruction) -> None:
 
 
 EMIT = {
-    "addc": emit_add, "subc": emit_add, "madc": emit_madc, "mul24": emit_mul, "mad24": emit_mul, "sad": emit_sad, "dp4a": emit_dp4a,
+    "addc": emit_add, "subc": emit_add, "madc": emit_madc, "mul24": emit_mul24, "mad24": emit_mul24, "sad": emit_sad, "dp4a": emit_dp4a,
     "dp2a": emit_dp2a, "rem": two("REMI"),
 }  # fmt: skip
