@@ -1,4 +1,4 @@
-"""Integer instructions that no function of the tables in families/ is made into."""
+"""Integer instructions and conversions that no function of the tables in families/ is made into."""
 
 from __future__ import annotations
 
@@ -52,3 +52,27 @@ extern "C" __global__ void k(const int* a, const int* b, int* y) {{
     mixed = low[0][4] * low[1][5] >> (16 if part == "hi" else 0)
     expected = product + [p + 7 * t for t, p in enumerate(product)] + [mixed] * 8
     assert (y == np.array([v & 0xFFFFFFFF for v in expected], np.uint32).view(np.int32)).all()
+
+
+def test_conversions_to_a_float_that_saturate():
+    source = """
+extern "C" __global__ void k(const int* a, const unsigned short* b, float* y) {
+  int t = threadIdx.x;
+  double d;
+  asm("cvt.rn.sat.f32.s32 %0, %1;" : "=f"(y[t]) : "r"(a[t]));
+  asm("cvt.rn.sat.f64.s32 %0, %1;" : "=d"(d) : "r"(a[t]));
+  asm("cvt.sat.f32.bf16 %0, %1;" : "=f"(y[t + 8]) : "h"(b[t]));
+  y[t + 4] = (float)d;
+}
+"""
+    a = np.array([-3, 0, 1, 7], np.int32)
+    b = (np.array([-0.5, 0.25, 2.5, np.nan], np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    y = np.zeros(12, np.float32)
+    simt.compile(source).kernel("k").launch(1, 4, [a, b, y]).raise_if_faulty()
+    assert y.tolist() == [0, 0, 1, 1] * 2 + [0, 0.25, 1, 0]
+
+
+def test_what_would_come_out_otherwise_is_refused():
+    source = 'extern "C" __global__ void k(unsigned* y, float x) { asm("cvt.rn.relu.tf32.f32 %0, %1;" : "=r"(*y) : "f"(x)); }'
+    with pytest.raises(simt.Unsupported, match="cvt.rn.relu.tf32.f32"):
+        simt.compile(source).kernel("k")

@@ -164,6 +164,8 @@ def emit_cvt(e: Emitter, i: Instruction) -> None:
         _pack(e, i)
         return
     if to == "tf32":
+        if not {"relu", "satfinite"}.isdisjoint(i.modifiers):
+            raise e.unsupported()
         e.define(d, "b32", f"FTOTF({e.use(a, 'f32')},{how!r})")
         return
     if to in _FLOATS and source in _FLOATS:
@@ -179,6 +181,8 @@ def emit_cvt(e: Emitter, i: Instruction) -> None:
             made = f"ITOF({x},{width},{is_signed},FP{to[1:]})"
         else:
             made = f"ITOFD({x},{width},{is_signed},FP{to[1:]},{how!r})"
+        if "sat" in i.modifiers and to in ("f32", "f64"):
+            made = f"SAT({made})"
         e.define(d, to if to in ("f32", "f64") else "b16", made)
     elif source in _FLOATS:
         x = _read_float(e, i, a, source)
@@ -224,7 +228,8 @@ def _to_half(x: str, to: str, how: str, modifiers: tuple[str, ...]) -> str:
 def _float_to_float(e: Emitter, i: Instruction, to: str, source: str, how: str) -> None:
     d, a = i.operands[:2]
     if to == "f32" and source == "bf16":
-        e.define(d, to, f"BTOF({e.use(a, 'b16')})")
+        x = f"BTOF({e.use(a, 'b16')})"
+        e.define(d, to, f"SAT({x})" if "sat" in i.modifiers else x)
         return
     x = _read_float(e, i, a, source)
     if how in ROUND_TO_INTEGER:
