@@ -216,3 +216,33 @@ def test_an_aligned_instruction_stays_one_instruction():
     product = 'asm volatile("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+r"(v), "+r"(c) : "r"(x), "r"(x));'
     report, _ = ran(f"  int c = 0;\n  if (l < 16) {{ {product} }}\n  else {{ {product} v += 1; }}\n")
     assert report.errors[0].kind == "warp-mask"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_each_warp_parts_in_its_own_way(seed):
+    """Which branch a lane takes, and the mask of its warp, come from memory; warps, and blocks of one batch, are complete at different times."""
+    rng = np.random.default_rng(seed)
+    warps, leaves = 12, 4
+    branch = rng.integers(0, leaves, (warps, 32)) if seed % 2 else rng.integers(0, leaves, (warps, 1)) + np.where(rng.random((warps, 32)) < 0.1, 1, 0)
+    mask = rng.integers(0, 1 << 32, (warps, 1), dtype=np.uint64) | 1
+    mask[rng.random((warps, 1)) < 0.3] = 0xFFFFFFFF
+    body = "  " + "\n  else ".join(f"if (b == {k}) v = {k}000 + __shfl_sync(m, x, from[t]);" for k in range(leaves + 1))
+    source = f"""
+extern "C" __global__ void k(const unsigned* masks, const int* branch, const int* from, int* y) {{
+  int t = blockIdx.x * blockDim.x + threadIdx.x, l = t % 32, x = 3 * t + 1, v = -1, b = branch[t];
+  unsigned m = masks[t / 32];
+  if (!(m >> l & 1)) b = -1;
+  for (int i = 0; i < b % 3; ++i) atomicAdd(y + t, 0);
+{body}
+  y[t] = v;
+}}
+"""
+    named = (mask >> np.arange(32, dtype=np.uint64) & np.uint64(1)).astype(bool)
+    wanted = np.array([rng.choice(np.flatnonzero(lanes), 32) for lanes in named])  # only from lanes that take part
+    expected = np.where(named, branch * 1000 + 3 * (32 * np.arange(warps)[:, None] + wanted) + 1, -1)
+    for schedule in range(2):
+        y = np.zeros(32 * warps, i32)
+        args = [mask.astype(np.uint32).ravel(), branch.astype(i32).ravel(), wanted.astype(i32).ravel(), y]
+        report = launch(source, args, 4, 96, schedule=schedule)
+        assert report.ok, messages(report.findings)
+        assert (y.reshape(warps, 32) == expected).all()
