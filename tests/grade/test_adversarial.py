@@ -202,7 +202,7 @@ ASSEMBLY = {
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if "million" in name else []) for name in ASSEMBLY])
 def test_assembly_that_breaks_out_is_the_kernels_fault_or_harmless(name, monkeypatch):
     """It reaches the judging process as PTX text: what can't be read is refused, what is too much ends at a limit; nothing is infrastructure."""
-    monkeypatch.setattr(sandbox, "COMPILE_SECONDS", 6)
+    monkeypatch.setattr(sandbox, "COMPILE_SECONDS", 3)
     found = verdict(f'{HEAD}asm volatile("{ASSEMBLY[name]}");\n{LOOP}y[k] = x[k] * x[k] + 1;\n}}\n')
     assert found.score == 0 and found.kind not in (None, "infrastructure"), found.message
 
@@ -266,7 +266,7 @@ BOMBS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_for_the_compiler_is_ended(name, monkeypatch):
-    monkeypatch.setattr(sandbox, "COMPILE_SECONDS", 6)
+    monkeypatch.setattr(sandbox, "COMPILE_SECONDS", 3)
     found = verdict(BOMBS[name].format() + "\n" + RIGHT)
     assert found.kind != "infrastructure", found.message
     assert found.kind in (None, "compile-limit", "compile-error", "memory-limit", "unsupported"), found.message
