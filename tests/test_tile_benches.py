@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from lanewise import cost_model, results
+from lanewise import cost_model, cp, results
 from lanewise.bench import flash2_switches, tile_sweep
 from lanewise.cost_model import Tile
 from lanewise.simt import compile
@@ -64,3 +67,35 @@ def test_a_tile_whose_copies_would_leave_their_place_is_refused() -> None:
     name = Tile(128, 64, 32, 2).name
     with pytest.raises(Exception, match="take more threads, or fewer"):
         compile(cost_model.SOURCE, names=(name,)).kernel(name)
+
+
+@pytest.mark.slow
+def test_the_sweep_runs_every_tile_and_refuses_a_wrong_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    tiles = [Tile(64, 64, 32, 4), Tile(64, 128, 32, 8)]
+    kernels = {}
+    for tile in tiles:
+        kernels[tile] = cp.RawModule(code=cost_model.SOURCE, name_expressions=(tile.name,)).get_function(tile.name)
+        kernels[tile].max_dynamic_shared_size_bytes = tile.shared_bytes
+    monkeypatch.setattr(tile_sweep, "kernel", kernels.get)
+    monkeypatch.setattr(tile_sweep, "candidates", lambda d, causal: tiles)
+    monkeypatch.setattr(tile_sweep, "RAGGED", [(65, 70)])
+    monkeypatch.setattr(tile_sweep, "ROUNDS", 1)
+    rows = tile_sweep.measure(cp, 64, False, [(70, 2)])
+    assert [(row["Br"], row["Bc"], row["warps"], row["N"], row["heads"]) for row in rows] == [(64, 32, 4, 70, 2), (128, 32, 8, 70, 2)]
+    assert all(row["ms"] > 0 and row["TFLOPs"] > 0 for row in rows)
+    monkeypatch.setattr(tile_sweep, "attend", lambda *_: None)
+    with pytest.raises(AssertionError, match=r"flash2<__half, 64, 32, false, 64, 4> is wrong for Nq = 65, Nk = 70: nan"):
+        tile_sweep.measure(cp, 64, False, [(70, 2)])
+
+
+@pytest.mark.parametrize("only", [None, "tile_alone"])
+def test_the_sweep_writes_the_tables_it_was_asked_for(only: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    gpu = SimpleNamespace(getDeviceProperties=lambda _: {"name": b"NVIDIA X1"})
+    monkeypatch.setattr("lanewise.cp.real_cupy", lambda: SimpleNamespace(__version__="14", cuda=SimpleNamespace(runtime=gpu)))
+    monkeypatch.setattr(tile_sweep, "TABLES", {name: lambda _, name=name: [{"d": 64, "ms": 1.23456, "of": name}] for name in tile_sweep.TABLES})
+    monkeypatch.setattr(tile_sweep, "correlations", lambda table: [])
+    path = tmp_path / "x1.json"
+    assert tile_sweep.main(["--out", str(path), *(["--only", only] if only else [])]) == 0
+    written = json.loads(path.read_text(encoding="utf-8"))
+    wanted = [only] if only else ["tile_sweep", "tile_alone"]
+    assert {name: written[name]["rows"] for name in tile_sweep.TABLES if name in written} == {name: [{"d": 64, "ms": 1.2346, "of": name}] for name in wanted}
