@@ -87,7 +87,7 @@ class Rates:
 
 
 # By compute capability. A100: 312 TFLOP/s (data sheet) over 108 SMs at 1.41 GHz; L2: 5,120 bytes a clock for all SMs (A100 whitepaper). Not measured here: its
-# products are taken to leave their scheduler free, since that rate is reached beside loads; its latencies to be an H200's.
+# products are taken to leave their scheduler free, its latencies to be an H200's.
 RATES = {80: Rates(tensor_flops=2048, products_add=False, l2_bytes=47), 90: Rates()}
 
 
