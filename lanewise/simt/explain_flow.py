@@ -89,12 +89,20 @@ def step_limit(*, line: int | None, steps: int, thread: Dim3 | None = None, bloc
     return Finding("step-limit", "error", text, line=line, thread=thread, block=block)
 
 
-def warp_mask(*, line: int | None, thread: Dim3, block: Dim3, operation: str, mask: int, active: int, next_step: str = "", count: int = 1) -> Finding:
-    """A warp operation whose mask names lanes that don't take part. `operation` as in the source: "__ballot_sync"; `active`: lanes that do."""
+def warp_mask(
+    *, line: int | None, thread: Dim3, block: Dim3, operation: str, mask: int, active: int, next_step: str = "", elsewhere: tuple[str, int] | None = None,
+    count: int = 1,
+) -> Finding:  # fmt: skip
+    """A warp operation whose mask names lanes that don't take part. `operation` as in the source: "__ballot_sync"; `active`: lanes that do.
+
+    `elsewhere`: an operation at which some of the others wait, and its line.
+    """
     absent = mask & ~active
     text = f"warp mask: {who(thread, block)} calls {operation} with mask {mask:#010x}{at_line(line)}"
     if absent:
-        text += f", but {lanes(absent)} of the warp {'does' if absent & (absent - 1) == 0 else 'do'} not come along."
+        one = absent & (absent - 1) == 0
+        text += f", but {lanes(absent)} of the warp {'does' if one else 'do'} not come along"
+        text += f": {'it waits' if one else 'they wait'} at {elsewhere[0]}{at_line(elsewhere[1])}." if elsewhere else "."
     else:
         text += f", but its own lane is not in the mask (lanes there: {active & 0xFFFFFFFF:#010x})."
     text += times(count)

@@ -183,7 +183,8 @@ def test_such_a_value_is_followed_through_a_second_meeting():
 def test_another_operation_or_another_mask_is_no_meeting(other, schedule):
     report, _ = ran(f"  if (l < 12) v = __shfl_xor_sync(0xffffffff, x, 16);\n  else v = {other};\n", schedule=schedule)
     first = report.errors[0]
-    assert (first.kind, first.line) == ("warp-mask", 7) and "lanes 12..31 of the warp do not come along" in first.message
+    assert (first.kind, first.line) == ("warp-mask", 7) and "lanes 12..31 of the warp do not come along: they wait at __" in first.message
+    assert "_sync on line 8. Call it outside the branch" in first.message
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -196,7 +197,8 @@ def test_who_was_left_out_is_found_though_another_shuffle_comes(schedule):
 """
     report, _ = ran(body, schedule=schedule)
     first = report.errors[0]
-    assert (first.kind, first.line) == ("warp-mask", 9) and "lanes 16..31 of the warp do not come along" in first.message
+    assert (first.kind, first.line) == ("warp-mask", 9)
+    assert "lanes 16..31 of the warp do not come along: they wait at __shfl_down_sync on line 10." in first.message
 
 
 def test_rounds_of_an_unrolled_loop_are_not_one_place():
@@ -208,7 +210,7 @@ def test_rounds_of_an_unrolled_loop_are_not_one_place():
   v += __any_sync(0xffffffff, v);
 """
     report, _ = ran(body)
-    assert report.errors[0].kind == "warp-mask" and "lane 5 of the warp does not come along" in report.errors[0].message
+    assert report.errors[0].kind == "warp-mask" and "lane 5 of the warp does not come along. Call" in report.errors[0].message
 
 
 def test_an_aligned_instruction_stays_one_instruction():

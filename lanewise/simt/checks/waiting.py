@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -65,9 +65,24 @@ def missing_lanes(faults: Faults, g: Group) -> None:
         mask, active = _mask_and_active(g, lane)
         if mask & ~active:
             thread, block = faults.lane(g, lane if g.cols is not None else lane * g.batch.B)
-            operation = warp_operation(faults, g)
-            faults.add(explain.warp_mask(line=faults.pc_line(g), thread=thread, block=block, operation=operation, mask=mask, active=active, count=1))
+            facts: dict[str, Any] = {"operation": warp_operation(faults, g), "elsewhere": _waits_elsewhere(faults, g, lane, mask & ~active)}
+            faults.add(explain.warp_mask(line=faults.pc_line(g), thread=thread, block=block, mask=mask, active=active, **facts))
             return
+
+
+def _waits_elsewhere(faults: Faults, g: Group, lane: int, absent: int) -> tuple[str, int] | None:
+    """The warp operation at which all of the absent lanes of a lane's warp wait, and its line; None where they don't, or it is the same line."""
+    for x in g.batch.groups:
+        if x is g or x.waits not in ("warp", "forced"):
+            continue
+        same = x.rows >> 5 == g.rows[lane] >> 5
+        if g.cols is not None and x.cols is not None:
+            same &= x.cols == g.cols[lane]
+        there = sum(1 << int(r & 31) for r in set(x.rows[same].tolist()))
+        line = faults.pc_line(x)
+        if not absent & ~there and line and line != faults.pc_line(g):
+            return warp_operation(faults, x), line
+    return None
 
 
 def outside_mask(faults: Faults, g: Group, outside: ndarray) -> None:
