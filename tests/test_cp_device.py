@@ -49,7 +49,8 @@ def test_unknown_device_is_one_sentence():
 
 
 def test_first_array_comes_within_a_tenth_of_a_second():
-    code = "import numpy, sys, time; t = time.perf_counter(); from lanewise import cp; cp.zeros(4).sum();print(time.perf_counter() - t, 'cupy' in sys.modules)"
+    """Of processor time: a busy machine makes nobody import more."""
+    code = "import numpy, sys, time; t = time.process_time(); from lanewise import cp; cp.zeros(4).sum();print(time.process_time() - t, 'cupy' in sys.modules)"
     runs = [python(code, LANEWISE_DEVICE="simulator").stdout.split() for _ in range(3)]
     assert min(float(seconds) for seconds, _ in runs) < 0.1
     assert all(cupy == "False" for _, cupy in runs)

@@ -134,9 +134,9 @@ def test_a_ring_is_quiet_in_every_schedule(schedule):
 
 def test_a_ring_costs_milliseconds():
     ring()
-    started = time.perf_counter()
+    started = time.process_time()
     assert ring()[1]
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 def test_counters():
