@@ -3,6 +3,8 @@
 `shfl.sync` and its like wait until every live lane of the member mask has executed one "with the same qualifiers and the same membermask" (PTX ISA 9.0,
 9.7.9 and 9.7.13): not the same instruction. Compilers make use of that when they give some lanes a loop of their own, and a shuffle in both branches of
 an if is right too. Each group's operands go to one joint group, which executes the operation once; each takes its results back.
+
+Not all that may meet is meant to: see `may_meet`. What isn't is reported as if it could not.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 _OPERANDS = {"shfl": ("b32", "u32", "u32", "b32"), "vote": ("pred", "b32"), "match": ("", "b32"), "redux": ("b32", "b32"), "elect": ("b32",), "bar": ("b32",)}
 _RESULTS = {"shfl": ("b32", "pred"), "vote": ("pred",), "match": ("b32",), "redux": ("b32",), "elect": ("b32", "pred"), "bar": ()}
+
+_MEANT = ("shfl", "bar", "barrier")  # these are written in both branches of an if, too
 
 
 @dataclass(slots=True)
@@ -155,9 +159,11 @@ def _complete(batch: Batch, groups: list[Group]) -> ndarray:
 
 
 def may_meet(a: Group, b: Group) -> bool:
-    """Whether two places are no sign of a mistake: neither lies ahead of the other, or a compiler has split a loop and copied the instruction.
+    """Whether two places where lanes could meet are no sign of a mistake.
 
-    Lanes that stand further ahead have passed the other instruction by: they were left out there, and the others will come to theirs too.
+    Copies of one instruction are none, if a compiler has split a loop or a branch. Nor are two shuffles, or two __syncwarp, neither of which lies ahead of
+    the other. Lanes that stand further ahead have passed the other instruction by: they were left out there, and the others will come to theirs too. And
+    who votes in both branches of an if asks, nearly always, for the lanes of each.
     """
     for (code, pc), (other, further) in zip(_path(a), _path(b), strict=False):
         if code is not other:
@@ -166,7 +172,7 @@ def may_meet(a: Group, b: Group) -> bool:
             verdicts = code.meetings
             key = (min(pc, further), max(pc, further))
             if key not in verdicts:
-                verdicts[key] = _apart(code.graph, *key)
+                verdicts[key] = _apart(code.graph, *key, a.code.blocks[a.pc].instructions[0].opcode in _MEANT)
             return verdicts[key]
     return False
 
@@ -175,11 +181,12 @@ def _path(g: Group) -> list[tuple[Code, int]]:
     return [*((frame.code, frame.pc) for frame in g.frames), (g.code, g.pc)]
 
 
-def _apart(graph: blocks.Graph, a: int, b: int) -> bool:
-    if b not in graph.behind(a) and a not in graph.behind(b):
-        return True
+def _apart(graph: blocks.Graph, a: int, b: int, meant: bool) -> bool:
     first, second = graph.blocks[a].instructions[0], graph.blocks[b].instructions[0]
-    if not first.line or (first.line, first.inlined) != (second.line, second.inlined):
+    copies = bool(first.line) and (first.line, first.inlined) == (second.line, second.inlined)
+    if b not in graph.behind(a) and a not in graph.behind(b):
+        return meant or copies
+    if not copies:
         return False
     around = loops(graph)  # rounds of one unrolled loop are in the same loops
     return [a in body for body in around] != [b in body for body in around]

@@ -1,6 +1,8 @@
-"""Lanes of a warp that meet at different instructions: right where nothing but the operation, its qualifiers and the mask must agree."""
+"""Lanes of a warp that meet at different instructions: the operation, its qualifiers and the mask must agree, and it must be meant."""
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 import pytest
@@ -80,18 +82,17 @@ def test_three_places_and_a_partial_mask():
         ("__reduce_max_sync(-1, x - 200 * {0})", lambda x, side: (x - 200 * side).max()),
     ],
 )
-def test_votes_matches_and_reductions(operation, expected):
-    body = f"  if (l < 9) v = {operation.format(1)};\n  else v = {operation.format(2)};\n"
+def test_votes_matches_and_reductions_on_one_line(operation, expected):
+    """As when a compiler copies one into two branches; on two lines each branch would be asking for its own lanes."""
+    body = f"  if (l < 9) v = {operation.format(1)}; else v = {operation.format(2)};\n"
     x = 3 * LANE + 1
     assert (quiet(body) == np.asarray(expected(x, np.where(LANE < 9, 1, 2))).astype(np.uint32).astype(i32)).all()
+    first = ran(body.replace("; else", ";\n  else"))[0].errors[0]
+    assert first.kind == "warp-mask" and re.search(r"lanes 9\.\.31 of the warp do not come along: they wait at __\w+ on line 8", first.message)
 
 
 def test_match_all_gives_both_results():
-    body = """
-  int same, other;
-  if (l < 9) v = __match_all_sync(-1, x > 0, &same) + 2 * same;
-  else v = __match_all_sync(-1, 1, &same) + 4 * same + 8 * (__match_all_sync(0xfffffe00, x, &other) | other);
-"""
+    body = "  int p, q; if (l < 9) v = __match_all_sync(-1, x > 0, &p) + 2 * p; else v = __match_all_sync(-1, 1, &p) + 4 * p + __match_all_sync(-512, x, &q);"
     assert quiet(body).tolist() == [1] * 9 + [3] * 23
 
 
