@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 _OPERANDS = {"shfl": ("b32", "u32", "u32", "b32"), "vote": ("pred", "b32"), "match": ("", "b32"), "redux": ("b32", "b32"), "elect": ("b32",), "bar": ("b32",)}
 _RESULTS = {"shfl": ("b32", "pred"), "vote": ("pred",), "match": ("b32",), "redux": ("b32",), "elect": ("b32", "pred"), "bar": ()}
-
-_MEANT = ("shfl", "bar", "barrier")  # these are written in both branches of an if, too
+_MEANT = ("shfl", "bar")  # these are written in both branches of an if, too
 
 
 @dataclass(slots=True)

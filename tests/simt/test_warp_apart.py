@@ -62,6 +62,21 @@ def test_each_lane_brings_its_own_operands():
     assert (quiet(body) == x_of(np.where(LANE % 2, np.minimum(LANE + 1, LANE + (LANE < 31)), np.where(LANE == 30, 30, LANE + 2)), 1)).all()
 
 
+def test_a_function_that_both_branches_call():
+    source = """
+__device__ __noinline__ int other(int x, int d) { return __shfl_xor_sync(0xffffffff, x, d) + d; }
+extern "C" __global__ void k(int* y) {
+  int l = threadIdx.x;
+  if (l < 12) y[l] = 100 + other(l, 16);
+  else        y[l] = 200 + other(l, 16);
+}
+"""
+    y = np.zeros(32, i32)
+    report = launch(source, [y])
+    assert report.ok, messages(report.findings)
+    assert (y == np.where(LANE < 12, 100, 200) + (LANE ^ 16) + 16).all()
+
+
 def test_three_places_and_a_partial_mask():
     body = """
   if (l < 4) v = __shfl_sync(0x0fffffff, x, 27);
