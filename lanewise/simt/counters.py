@@ -21,7 +21,7 @@ class Counters:
     shared_load_wavefronts: int | None = 0  # l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum
     shared_store_requests: int | None = 0  # smsp__sass_inst_executed_op_shared_st.sum
     shared_store_wavefronts: int | None = 0  # l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum
-    global_bytes: int | None = 0  # all sectors × 32: what the SMs asked for, as if there were no L2
+    global_bytes: int | None = 0  # sectors that the requests touch × 32: what the SMs asked for, as if there were no L2
     dram_read_bytes: int | None = 0  # unique sectors read × 32: compulsory traffic
     dram_write_bytes: int | None = 0  # unique sectors written × 32: eventual write-back
     barriers: int | None = 0  # block barriers completed, summed over blocks

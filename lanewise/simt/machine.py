@@ -65,6 +65,7 @@ class Machine:
         self.tensor_maps: dict[int, Allocation] = {}  # number of a tensor map → the memory of its array
         self.tiles: dict[int, str] = {}  # tensor copy → the shared array that it fills
         self.tma_load_bytes = self.tma_store_bytes = self.tma_requests = self.tma_sectors = self.tma_load_sectors = self.tma_store_sectors = 0
+        self.fetched_again = 0  # sectors of global loads beyond those that each warp's request touches: cp.async.cg
         self.local_arrays: dict[str, tuple[str, tuple[int, ...] | None]] = {}
         self.barrier_sites: dict[tuple[int, int], int] = {}
         # thread of its block → (line, operation, lane) of its first shuffle from an absent lane

@@ -1,6 +1,7 @@
 """How many sectors and wavefronts one access of a warp costs: the rules that equal Nsight Compute's counters.
 
 Global memory: the number of distinct 32-byte sectors of each warp.
+cp.async.cg, which passes by the L1: the number of distinct pairs of 32 bytes of shared memory and 128 bytes of global memory that go there.
 Shared memory: 32 banks of 4 bytes. Distinct words of one bank take one pass each, lanes that want the same word share it. 8-byte (16-byte) accesses
 are done by half (quarter) warps; two halves of a warp (two quarters of a half) of a load go together iff every lane has the address of its
 neighbour lane^1, or every lane that of lane^2.
@@ -12,6 +13,8 @@ import numpy as np
 
 from .values import ndarray
 
+SLOTS = 1 << 13  # pieces of 32 bytes of shared memory: more than a block can have
+
 
 def sectors_per_warp(addresses: ndarray, warps: ndarray) -> int:
     """Distinct (warp, sector) pairs; both arrays 1-D int64. Accesses are aligned to their size, so none spans two sectors."""
@@ -21,6 +24,13 @@ def sectors_per_warp(addresses: ndarray, warps: ndarray) -> int:
     if span < 1 << 40:
         return len(np.unique(warps * span + (sectors - low)))
     return len(np.unique(np.stack([warps, sectors]), axis=1).T)
+
+
+def fetches_per_warp(sources: ndarray, targets: ndarray, warps: ndarray) -> int:
+    """Distinct (warp, 32 bytes of shared memory, line of 128 bytes of global memory): what cp.async.cg asks for, as read on an H200. 1-D int64."""
+    lines, low = sources >> 7, int(sources.min()) >> 7
+    span = (int(sources.max()) >> 7) - low + 1
+    return len(np.unique((warps * SLOTS + (targets >> 5)) * span + (lines - low)))
 
 
 def sectors_of_full_warps(addresses: ndarray) -> int:

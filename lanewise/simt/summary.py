@@ -67,7 +67,8 @@ def summarise(report: Report, machine: Machine, stopped: bool) -> None:
         at(code.blocks[pc].instructions[0].line).barriers += times
     c.tma_load_bytes, c.tma_store_bytes, c.tma_requests = machine.tma_load_bytes, machine.tma_store_bytes, machine.tma_requests
     c.tma_load_sectors, c.tma_store_sectors = machine.tma_load_sectors, machine.tma_store_sectors
-    c.global_bytes = 32 * ((c.global_load_sectors or 0) + (c.global_store_sectors or 0) + machine.atomic_sectors + machine.tma_sectors)
+    loaded = (c.global_load_sectors or 0) - machine.fetched_again
+    c.global_bytes = 32 * (loaded + (c.global_store_sectors or 0) + machine.atomic_sectors + machine.tma_sectors)
     reads = writes = pairs = 0
     for a in machine.memory.ranges.values():
         if a.space == "global":

@@ -18,19 +18,16 @@ SHARED = frozenset({"shared_load_requests", "shared_load_wavefronts"})
 GLOBAL = frozenset({"global_load_requests", "global_load_sectors"})
 REMAINDER = Known(SHARED, "ptxas makes one 128-bit load of the three loads after a loop unrolled by four, across the branches between them")
 UNROLLED = Known(SHARED, "ptxas unrolls a loop of eight steps that the PTX still has, and joins loads of neighbouring steps")
-ASKED_TWICE = Known(SECTORS, "16-byte cp.async whose targets share banks asks for some sectors twice")
 LOADED_ONCE = "the GPU loads less often than the PTX says: ptxas keeps a value; read off the counts, not off the machine code"
 NOISE = "a few of many thousands, in one of two readings: the counter isn't exact to the last"
 KNOWN_BY_NAME = {
-    "tensor.tensor_matmul": ASKED_TWICE,
-    "tensor.cp_async_rows_cg*": ASKED_TWICE,
     "tensor.wmma_tiles": Known(frozenset({"shared_load_requests"}), "wmma's loads from shared memory become ldmatrix, which the request counter leaves out"),
     "attention.flash": Known(frozenset({"shared_load_wavefronts"}), NOISE),
     "course.ch04c_all_distances: one*": REMAINDER,
     "course.ch06d_tolerance: 70 rows": Known(SECTORS, NOISE),
     "course.ch08b_edge_block*": UNROLLED,
     "course.ch10_unstored_scores*": Known(GLOBAL, LOADED_ONCE),
-    "course.ch12_flash_registers*": Known(SECTORS | {"shared_load_wavefronts", "shared_store_wavefronts"}, f"{ASKED_TWICE.reason}; {NOISE}"),
+    "course.ch12_flash_registers*": Known(frozenset({"shared_load_wavefronts", "shared_store_wavefronts"}), NOISE),
     "course.ch12e_partial_load*": Known(SHARED, LOADED_ONCE),
     "course.ch14_flash_varlen*": Known(GLOBAL, LOADED_ONCE),
     "course.ch14c_packed_lengths*": Known(GLOBAL, LOADED_ONCE),

@@ -426,7 +426,9 @@ def test_a_pipelined_matmul(schedule):
     assert abs(c - want).max() < 2.0**-14  # eight sums of sixteen products, each rounded to float32 below 64
     n = report.counters
     assert n.flops == 2 * 128**3
-    assert (n.global_load_requests, n.global_load_sectors) == (4 * 4 * 4 * 4, 4 * 4 * 4 * 4 * 16)
+    # blocks · warps · steps · (2 of A, 8 rows of 64 bytes each; 2 of B, 4 rows of 128): padding puts every second row half a sector further
+    assert (n.global_load_requests, n.global_load_sectors) == (4 * 4 * 4 * 4, 4 * 4 * 4 * 2 * (4 * (2 + 3) + 2 * (4 + 5)))
+    assert n.global_bytes == 4 * 4 * 4 * 4 * 16 * 32 + 128 * 128 * 4, "bytes that are wanted, not what is asked for twice"
     assert n.shared_load_wavefronts == 4 * 4 * 4 * 4 * 2 * 4  # blocks · warps · steps · ldmatrix.x4 a step · halves · passes: the padding keeps rows apart
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from .. import global_access
 from ..codegen import Emitter
+from ..patterns import fetches_per_warp
 from ..ptx import Imm, Instruction
-from ..values import full, ndarray, u32
+from ..values import Split, full, i64, ndarray, u32
 from .copies import copies
 from .memory import address_text, pick, put_back, sub
 
@@ -19,9 +20,43 @@ COUNTED_AS = "ld.global"  # which counters the reading side goes to
 SIZES = (4, 8, 16)
 
 
-def issue(g, read_iid: int, write_iid: int, to, source, size: int, amount) -> None:
-    """Copy `size` bytes a lane; only the first `amount` come from memory (None: all), the rest are zeros."""
-    copies(g.batch).issue(g, write_iid, to, _read(g, read_iid, source, size, amount))
+def issue(g, read_iid: int, write_iid: int, to, source, size: int, amount, bypass: bool) -> None:
+    """Copy `size` bytes a lane; only the first `amount` come from memory (None: all), the rest are zeros. `bypass`: past the L1 (.cg)."""
+    machine = g.batch.machine
+    counts = machine.counts[read_iid]
+    before = counts[1]
+    words = _read(g, read_iid, source, size, amount)
+    if bypass and counts[1] > before:
+        more = before + _fetches(g, to, source, amount) - counts[1]
+        counts[1] += more
+        machine.fetched_again += more
+    copies(g.batch).issue(g, write_iid, to, words)
+
+
+def _fetches(g, to, source, amount) -> int:
+    """What a copy past the L1 asks of the L2, in sectors, summed over warps."""
+    amount = full(amount)
+    if source.__class__ is Split and g.cols is None and all(x.__class__ is not ndarray or x.shape[1] == 1 for x in (to, amount)):
+        start = int(source.t[0, 0])
+        lanes = source.t[:, 0] - start
+        phases, times = np.unique(source.b[0] + start & 127, return_counts=True)
+        return sum(_pattern(g, to, lanes + phase, amount) * int(n) for phase, n in zip(phases, times, strict=True))
+    sources, targets, on = (np.broadcast_to(full(x), g.shape).ravel() for x in (source, to, True if amount is None else np.asarray(amount) != 0))
+    warps = np.broadcast_to(g.warp_columns, g.shape).ravel()
+    return fetches_per_warp(sources[on].astype(i64), targets[on].astype(i64), warps[on])
+
+
+def _pattern(g, to, lanes: ndarray, amount) -> int:
+    """The same for one block, remembered: a loop copies the same pattern again and again."""
+    patterns = g.batch.machine.sector_patterns
+    targets, some = (x.tobytes() if x.__class__ is ndarray else x for x in (to, amount))
+    key = ("cg", g.row_key, lanes.tobytes(), targets, some)
+    got = patterns.get(key)
+    if got is None:
+        on = np.ones(g.n, bool) if amount is None else np.broadcast_to(np.asarray(amount) != 0, (g.n, 1))[:, 0]
+        places = np.broadcast_to(np.asarray(to), (g.n, 1))[:, 0].astype(i64)
+        got = patterns[key] = fetches_per_warp(lanes[on], places[on], (g.rows >> 5)[on]) if on.any() else 0
+    return got
 
 
 def _read(g, iid: int, source, size: int, amount) -> tuple:
@@ -150,7 +185,7 @@ def _copy(e: Emitter, i: Instruction, gp: str, ix: str) -> str:
         amount = amount if amount == "None" else f"PICK(g,{gp},{amount},{ix})"
     write = e.site("cp.shared")
     read = e.site(COUNTED_AS, 1)
-    return f"CPASYNC({gp},{read},{write},{places[0]},{places[1]},{size.value},{amount})"
+    return f"CPASYNC({gp},{read},{write},{places[0]},{places[1]},{size.value},{amount},{'cg' in i.modifiers})"
 
 
 def width_is_32(operand) -> bool:
