@@ -110,11 +110,10 @@ def test_wrong_values_come_before_the_budget():
     assert check(TWICE, KERNEL.replace("2.0f * x[i]", "x[i] + x[(i + 8) % n]")).kind == "wrong-values"
 
 
-@pytest.mark.slow
 def test_later_cases_are_run_unless_the_kernel_never_ends():
     ragged = check(TWICE, KERNEL.replace("if (i < n)", "if (true)"))
     assert [case.passed for case in ragged.cases] == [True, False, False]
-    endless = check(TWICE, KERNEL.replace("out[i] =", "while (true) out[i] ="))
+    endless = check(TWICE, KERNEL.replace("out[i] =", "while (((const volatile float*)x)[0] < 99) ;\n        out[i] ="))
     assert [case.message for case in endless.cases][1:] == ["not run: the case before never ended"] * 2
 
 
