@@ -129,7 +129,7 @@ def figures() -> str:
     references = results.read("attention_references")
     if references is not None:
         beside = [(what, references.only("library", [name]).column("ratio")) for name, what in REFERENCES.items()]
-        lines += ["* in the same run `flash3` is", ",\n".join(f"  {spread(ratios)} {what}" for what, ratios in beside if ratios) + "."]
+        lines += ["* in turns with each, `flash3` is", ",\n".join(f"  {spread(ratios)} {what}" for what, ratios in beside if ratios) + "."]
     backward = results.read("backward_ladder")
     if backward is not None:
         cudnn = [row["TFLOPs"] / row["cuDNN"] for row in backward.rows]
