@@ -40,7 +40,7 @@ MEASURING = {
     "memory_levels": {"memory_levels": "memory_levels", "bandwidth_by_stride": "bandwidth_by_stride"},
     "streamed": {"measure": "streamed"},
     "tile_copies": {"tile_copies": "tile_copies"},
-    "tile_sweep": {"measure": "tile_sweep"},
+    "tile_sweep": {"sweep": "tile_sweep", "lone": "tile_alone"},
 }
 
 

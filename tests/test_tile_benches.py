@@ -92,10 +92,11 @@ def test_the_sweep_runs_every_tile_and_refuses_a_wrong_one(monkeypatch: pytest.M
 def test_the_sweep_writes_the_tables_it_was_asked_for(only: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     gpu = SimpleNamespace(getDeviceProperties=lambda _: {"name": b"NVIDIA X1"})
     monkeypatch.setattr("lanewise.cp.real_cupy", lambda: SimpleNamespace(__version__="14", cuda=SimpleNamespace(runtime=gpu)))
-    monkeypatch.setattr(tile_sweep, "TABLES", {name: lambda _, name=name: [{"d": 64, "ms": 1.23456, "of": name}] for name in tile_sweep.TABLES})
+    monkeypatch.setattr(tile_sweep, "sweep", lambda _: [{"ms": 1.23456, "of": "tile_sweep"}])
+    monkeypatch.setattr(tile_sweep, "lone", lambda _: [{"ms": 1.23456, "of": "tile_alone"}])
     monkeypatch.setattr(tile_sweep, "correlations", lambda table: [])
     path = tmp_path / "x1.json"
     assert tile_sweep.main(["--out", str(path), *(["--only", only] if only else [])]) == 0
     written = json.loads(path.read_text(encoding="utf-8"))
     wanted = [only] if only else ["tile_sweep", "tile_alone"]
-    assert {name: written[name]["rows"] for name in tile_sweep.TABLES if name in written} == {name: [{"d": 64, "ms": 1.2346, "of": name}] for name in wanted}
+    assert {name: written[name]["rows"] for name in ("tile_sweep", "tile_alone") if name in written} == {name: [{"ms": 1.2346, "of": name}] for name in wanted}

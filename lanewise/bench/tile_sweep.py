@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -88,9 +88,6 @@ def lone(cp: Any) -> list[results.Row]:
     return [row for d in (64, 128) for row in measure(cp, d, False, [(4096, FEW_HEADS)])]
 
 
-TABLES: dict[str, Callable[[Any], list[results.Row]]] = {"tile_sweep": sweep, "tile_alone": lone}
-
-
 def correlations(table: results.Table) -> list[tuple[str, dict[str, float]]]:
     """Of each shape of the table: its name, and the rank correlation with the measured times of three orders. By resident warps; by the highest roof,
     if a scheduler's products and its other instructions overlapped; by the cost model."""
@@ -116,12 +113,12 @@ def _tile(row: results.Row) -> Tile:
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = options(COMMAND, __doc__)
-    parser.add_argument("--only", choices=list(TABLES), help="measure one of the tables")
+    parser.add_argument("--only", choices=["tile_sweep", "tile_alone"], help="measure one of the tables")
     asked = parser.parse_args(argv)
     from lanewise.cp import real_cupy
 
     cp = real_cupy()
-    for name, rows_of in TABLES.items():
+    for name, rows_of in (("tile_sweep", sweep), ("tile_alone", lone)):
         if asked.only not in (None, name):
             continue
         table = record(cp, name, COMMAND, rounded(rows_of(cp)), asked.out)
