@@ -162,7 +162,8 @@ def _let_go(batch: Batch, parked: list[Group], id: int, count: int | None, need:
     values = _results(batch, parked)
     everyone = count is None or bool((need >= _alive(batch))[slice(None) if some is None else some].all())
     if batch.machine.check:
-        waiting.barrier_completed(batch.machine.faults, batch, parked, everyone and (count is None or count >= batch.T))
+        all_come = count is None and id not in batch.arrived  # who has arrived may have left; with a count nobody who has is missed
+        waiting.barrier_completed(batch.machine.faults, batch, parked, everyone and all_come)
     site = (parked[0].code.number, parked[0].pc)
     for g, value in zip(parked, values, strict=True):
         if g.held.slot is not None:

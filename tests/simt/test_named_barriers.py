@@ -40,6 +40,28 @@ def test_what_is_written_behind_it_is_not():
     assert report.findings[0].kind == "race"
 
 
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+def test_who_has_arrived_and_left_is_not_missed(schedule):
+    """Both sides run the same code behind the barrier, and the arriving side may end before the other comes."""
+    text = """
+extern "C" __global__ void hand_over(const int* x, int* y) {
+    __shared__ int s[32];
+    int v = -1, first = blockIdx.x % 2 * 32, t = threadIdx.x % 32;
+    if (threadIdx.x - t == first) {
+        s[t] = x[t];
+        asm volatile("bar.arrive 1, 64;" ::: "memory");
+    } else {
+        asm volatile("bar.sync 1, 64;" ::: "memory");
+        v = s[31 - t];
+    }
+    if (v >= 0) atomicAdd(y + t, v);
+}
+"""
+    report, y = run(text, 4, schedule)
+    assert report.ok, str(report)
+    assert (y == 4 * np.arange(32)[::-1]).all()
+
+
 def test_without_the_arrival_nobody_goes_on():
     report, _ = run(HAND_OVER.replace("LATE", "").replace("bar.arrive 1, 64;", ""))
     assert report.findings[0].kind == "deadlock" and "64 threads at barrier 1" in report.findings[0].message
