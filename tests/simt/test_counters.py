@@ -45,6 +45,13 @@ def test_the_readings_are_there() -> None:
         assert missing == [], f"{name}: no reading of {missing}"
 
 
+def test_tensor_cores_and_the_copy_engine_were_read() -> None:
+    """Each of their counters on several kernels, not one number everywhere."""
+    for counter in TENSOR_METRICS:
+        read = [reading[counter] for reading in READINGS.values() if reading.get(counter)]
+        assert len(read) >= 6 and len(set(read)) >= 2, f"{counter}: {read}"
+
+
 @pytest.mark.parametrize("case", MEASURED, ids=lambda case: case.name)
 def test_counters_equal_nsight_compute(case: Case) -> None:
     assert parted(case.name, unequal(case))[1] == []

@@ -145,10 +145,9 @@ def store_runs(entry: str, copy: str, shift: int, add: bool = False) -> Case:
 ADD = """asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(TO), "r"(to), "r"(2048) : "memory");"""
 HALVES = f"""{READY.replace("BYTES", "2048")}    cluster_arrive();
     cluster_wait();
-    const int half = 8 * cluster_rank();
-    if (t == 0) tma_load_2d_multicast(shared_address(tile[half]), &x, bar, 0, 16 * (blockIdx.x / 2) + half, 3);
+    if (t == 0) tma_load_2d_multicast(shared_address(tile[8 * cluster_rank()]), &x, bar, 0, 16 * (blockIdx.x / 2) + 8 * cluster_rank(), 3);
     mbarrier_wait_parity(bar, 0);
-    if (t == 63) y[block] = tile[2][2] + tile[13][31];
+    if (t == 63) y[block] = tile[2][2] + tile[15][31];
     cluster_arrive();
     cluster_wait();
 """
@@ -165,7 +164,7 @@ def multicast(entry: str, rows: int) -> Case:
     def expect(x, y) -> list[np.ndarray]:
         tiles = np.zeros((32, 32), np.float32)
         tiles[:rows] = x.passed
-        return [np.repeat(tiles[2::16, 2] + tiles[13::16, 31], 2)]
+        return [np.repeat(tiles[2::16, 2] + tiles[15::16, 31], 2)]
 
     return Case(
         name=f"copies.{entry}", source=source(entry, "const __grid_constant__ TensorMap x, float* y", HALVES, "__cluster_dims__(2, 1, 1) "), entry=entry,
