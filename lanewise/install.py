@@ -1,6 +1,7 @@
-"""Make .venv, install what a make target needs, and (for `lab`) open the course.
+"""Make .venv, install what a make target needs, and (for `lab --`) open the course.
 
-    python3 -I lanewise/install.py {lab,dev,bench} [-- arguments of `lanewise lab`]
+    python3 -I lanewise/install.py {lab,dev,bench}                            installs, no more
+    python3 -I lanewise/install.py lab -- [arguments of `lanewise lab`]       and opens the course
 
 Run by the Makefile with the machine's own Python, before anything is installed: so this file uses the standard library
 alone, and syntax that an old Python can read far enough to be told that it is too old.
@@ -30,7 +31,7 @@ SIZES = {"lab": "165 MB to download, 560 MB on disk", "dev": "290 MB to download
 
 
 def main(argv):
-    """Install for `argv[0]` (a key of EXTRAS); then, for `lab`, replace this process by JupyterLab. Returns an exit status."""
+    """Install for `argv[0]` (a key of EXTRAS); then, if "--" follows, replace this process by JupyterLab. Returns an exit status."""
     target, rest = argv[0], argv[1:]
     try:
         check_python()
@@ -38,9 +39,9 @@ def main(argv):
     except KeyboardInterrupt:
         print("\nStopped. The next call goes on from here.")
         return 130
-    if target != "lab":
+    if rest[:1] != ["--"]:
         return 0
-    command = [str(venv_python()), "-m", "lanewise.lab"] + (rest[1:] if rest[:1] == ["--"] else rest)
+    command = [str(venv_python()), "-m", "lanewise.lab"] + rest[1:]
     sys.stdout.flush()
     if os.name == "nt":
         return subprocess.call(command)

@@ -124,6 +124,18 @@ def test_an_old_python_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
         install.check_python()
 
 
+@pytest.mark.parametrize(("arguments", "opened"), [(["lab"], []), (["lab", "--"], [[]]), (["lab", "--", "--no-browser"], [["--no-browser"]]), (["dev"], [])])
+def test_the_course_opens_where_two_dashes_follow(arguments: list[str], opened: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make doctor` installs what `make lab` does, and must come back."""
+    started: list[list[str]] = []
+    monkeypatch.setattr(install, "install", lambda target: None)
+    monkeypatch.setattr(install.os, "execv", lambda path, command: started.append(command[3:]))
+    install.main(arguments)
+    assert started == opened
+    lines = make("doctor").splitlines()
+    assert lines[0].endswith("lanewise/install.py lab") and lines[1].endswith("-m lanewise.doctor")
+
+
 def test_a_python_without_venv_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ensurepip", None)
     with pytest.raises(SystemExit, match="no venv module; install it .*apt install python3-venv"):
