@@ -77,8 +77,8 @@ exercise = Exercise(
     ),
     variation=lambda rng: [Case(f"shape {s}", data(*s, shape=hard_rows(rng) if s[0] > 5 else None), launch) for s in [*lengths(rng, T, T), (70, 9)]],
     hints=(
-        "dP is a product of dO and V, row by row, as S is of Q and K. dS is the weight times (dp - delta of its row): which of its[0] and its[1] belongs to e? "
-        "Then dS lies where A's fragments do.",
+        "dP is a product of dO and V, row by row, as S is of Q and K. The weight is a power of two: its row's LSE comes with log2 e in it, and so does scale2. "
+        "dS is the weight times (dp - delta of its row): which of its[0] and its[1] belongs to e? Then dS lies where A's fragments do.",
         "`tiles::multiply_rows<d, 1, Bc>(dp, dO_rows, V_rows, __half())`; `its[e / 2]`; `p = seen ? ptx::exp2_approx(x) : 0.0f`; `tiles::pack<1, Bc>(ds16, dp, "
         "__half())`; `tiles::add_product<d, 1, Bc>(dq, ds16, K_columns, __half())`.",
     ),
