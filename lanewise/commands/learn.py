@@ -40,7 +40,8 @@ def start(args: Namespace) -> int:
         print(f"{course.show(path)} is there already and stays as it is (`lanewise reset {key.short}` brings the skeleton back).")
     else:
         write_atomically(path, skeleton_of(course, key))
-        print(f"{course.show(path)}: {exercise_title(course, key)}.")
+        title = exercise_title(course, key)
+        print(f"{course.show(path)}: {title}{'' if title.endswith('?') else '.'}")
     print(f"next: write the TODO in that file, then `lanewise grade {key.short}` (`lanewise watch {key.short}` grades whenever you save).")
     return 0
 

@@ -46,7 +46,7 @@ def named_barrier_deadlock(
 ) -> Finding:
     """A numbered barrier whose count isn't reached. `alone`: what to say where bar.arrive had completed it before."""
     waits_for = f"{expected} threads at barrier {barrier}, of which {arrived} came"
-    step = "Make the count of the barrier equal to the number of threads that reach it."
+    step = f"Let {expected - arrived} more threads come to it (who arrives without waiting counts, too), or make its count that of those who come."
     if alone:
         step = alone[0].upper() + alone[1:] + "."
     return deadlock(line=line, threads=threads, block=block, thread=thread, waits_for=waits_for, next_step=step)
