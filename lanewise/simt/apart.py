@@ -20,7 +20,7 @@ from .checks import warp_operation
 from .code import Code, plain_type
 from .codegen import Emitter
 from .group import Group
-from .meeting import member_mask
+from .meeting import member_mask, parted
 from .progress import loops
 from .ptx import Instruction, Reg, Vector
 from .shapes import take_rows
@@ -201,14 +201,7 @@ def _part(batch: Batch, g: Group, going: ndarray) -> Group | None:
         return None
     if lanes.all():
         return g
-    if (lanes != lanes[:, :1]).any():
-        flat = g.flattened()
-        lanes = going[flat.rows, flat.cols][:, None]
-    else:
-        flat = g
-    part, rest = flat.taken(np.flatnonzero(lanes[:, 0])), flat.taken(np.flatnonzero(~lanes[:, 0]))
-    batch.replace(g, part, rest)
-    return part
+    return parted(batch, g, lanes)[0]
 
 
 def _execute(batch: Batch, parts: list[Group]) -> None:

@@ -18,7 +18,7 @@ from .checks import Happened, SharedCheck, proxy, waiting
 from .checks.cluster import ClusterCheck
 from .group import Group
 from .mbarrier_waits import woken_by_time
-from .meeting import member_mask, missing_lanes, together
+from .meeting import freed, together
 from .memory import LocalMemory, SharedMemory
 from .progress import Watch
 from .values import ndarray
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .checks.named_barriers import Arrivals
     from .machine import Machine
 
-_READY = ("", "forced")
+_READY = ("", "forced", "freed")
 _NOTED = -2  # came_from of lanes that met at the end: `last_pc` knows it already
 PATIENT = 8192  # picks that a group may be passed over for others
 GIVE_WAY = 128  # steps without a store after which other batches get a turn, if all groups may be waiting
@@ -167,7 +167,7 @@ class Batch:
         while True:
             seen: dict[tuple, Group] = {}
             for g in self.groups:
-                if g.waits in ("barrier", "mbarrier"):
+                if g.waits in ("barrier", "mbarrier", "freed"):
                     continue
                 other = seen.get(g.place)
                 if other is not None:
@@ -268,13 +268,7 @@ class Batch:
             return True
         if any(g.waits == "warp" and apart.meet(self, g) for g in self.groups):
             return True
-        for g in self.groups:
-            if g.waits == "warp":
-                if missing_lanes(self, g, member_mask(g))[0] is None:
-                    waiting.missing_lanes(self.machine.faults, g)
-                    g.waits = "forced"
-                    return True
-        return False
+        return any(g.waits == "warp" and freed(self, g) for g in self.groups)
 
     def _stuck(self) -> None:
         """Nobody can run, and no barrier is complete: wake warp waiters with a report, or report the deadlock."""

@@ -38,43 +38,56 @@ def together(batch: Batch, g: Group) -> bool:
         return True
     for other in [x for x in batch.groups if x is not g and x.waits == "" and batch.only_returns(x)]:
         batch.leave(other)  # nothing keeps them: they don't count as missing
-    missing, outside = missing_lanes(batch, g, mask)
-    if outside is not None and batch.machine.check:
-        waiting.outside_mask(batch.machine.faults, g, outside)
-    if missing is None or g.waits == "forced":
+    named_here = names_itself(g, mask)
+    if batch.machine.check and not named_here.all():
+        waiting.outside_mask(batch.machine.faults, g, ~named_here)
+    if g.waits in ("forced", "freed") or not lacking(batch, g).any():
         g.waits = ""
         return True
     g.waits = "warp"
     return False
 
 
-def missing_lanes(batch: Batch, g: Group, mask: Value) -> tuple[ndarray | None, ndarray | None]:
-    """(threads × blocks named by the mask, alive, not here; None if there are none), (lanes here that the mask doesn't name, or None)."""
-    named_here = names_itself(g, mask)
-    outside = None if named_here.all() else ~named_here
-    here = np.zeros((batch.W * 32, batch.B), bool)
-    named = np.zeros((batch.W * 32, batch.B), bool)
-    bits = np.arange(32, dtype=u32)
-    if g.cols is None:
-        here[g.rows] = True
-        per_warp, first = np.unique(g.rows >> 5, return_index=True)
-        m = mask[first] if mask.__class__ is ndarray and mask.shape[0] > 1 else mask
-        wanted = (np.asarray(m).reshape(-1, 1, m.shape[1] if m.__class__ is ndarray else 1) >> bits[None, :, None] & u32(1)) != 0
-        wanted = np.broadcast_to(wanted, (len(per_warp), 32, batch.B))
-        named.reshape(batch.W, 32, batch.B)[per_warp] = wanted
-    else:
-        here[g.rows, g.cols] = True
-        m = np.broadcast_to(mask[:, 0] if mask.__class__ is ndarray else u32(mask), (g.n,))
-        table = named.reshape(batch.W, 32, batch.B)
-        table[g.rows >> 5, :, g.cols] = (m[:, None] >> bits & u32(1)) != 0
+def lacking(batch: Batch, g: Group, left: bool = False) -> ndarray:
+    """Which lanes of the group, (n, B) or (n, 1), must wait: somebody whom their own mask names is alive and isn't here. `left`: or has left."""
+    absent = np.zeros((batch.W * 32, batch.B), bool)
+    absent[: batch.T] = True if left else ~batch.exited
+    absent[g.rows if g.cols is None else (g.rows, g.cols)] = False
+    packed = np.packbits(absent.reshape(batch.W, 32, batch.B), axis=1, bitorder="little")
+    bits = np.ascontiguousarray(packed.transpose(0, 2, 1)).view(np.dtype("<u4"))[..., 0]  # of each warp, in each block
     if waiting.warpgroup_wide(g):
-        groups = np.zeros((-(-batch.W // 4), 128, batch.B), bool)
-        groups.reshape(-1, batch.B)[: batch.W * 32] = named
-        named = np.repeat(groups.any(axis=1), 128, axis=0)[: batch.W * 32]
-    missing = named & ~here
-    missing[batch.T :] = False  # lanes that don't exist
-    missing[: batch.T] &= ~batch.exited
-    return (missing if missing.any() else None), outside
+        warpgroups = np.zeros((-(-batch.W // 4), 4, batch.B), bool)
+        warpgroups.reshape(-1, batch.B)[: batch.W] = bits != 0
+        lack = np.logical_or.reduce(warpgroups, axis=1)
+        return lack[g.rows >> 7] if g.cols is None else lack[g.rows >> 7, g.cols][:, None]
+    here = bits[g.rows >> 5] if g.cols is None else bits[g.rows >> 5, g.cols][:, None]
+    return np.broadcast_to((here & member_mask(g)) != 0, g.shape)
+
+
+def parted(batch: Batch, g: Group, lanes: ndarray) -> tuple[Group, Group]:
+    """The group as two: `lanes`, (n, B) or (n, 1), which must be some of its lanes but not all, and the others."""
+    if (lanes != lanes[:, :1]).any():
+        g_ = g.flattened()
+        lanes = lanes.reshape(-1, 1)
+    else:
+        g_ = g
+    part, rest = g_.taken(np.flatnonzero(lanes[:, 0])), g_.taken(np.flatnonzero(~lanes[:, 0]))
+    batch.replace(g, part, rest)
+    return part, rest
+
+
+def freed(batch: Batch, g: Group) -> bool:
+    """Let lanes of a waiting group go on: all, with a report, if who was missing has left meanwhile; else those that lack nobody (other warps do)."""
+    if not lacking(batch, g).any():
+        waiting.missing_lanes(batch.machine.faults, g)
+        g.waits = "forced"
+        return True
+    lacks = lacking(batch, g, left=True)
+    if lacks.all():
+        return False
+    part, rest = parted(batch, g, ~lacks)
+    part.waits, rest.waits = "freed", "warp"  # they don't merge again before the part has gone on
+    return True
 
 
 def names_itself(g: Group, mask: Value) -> ndarray:

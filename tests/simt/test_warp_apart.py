@@ -264,3 +264,62 @@ extern "C" __global__ void k(const unsigned* masks, const int* branch, const int
         report = launch(source, args, 4, 96, schedule=schedule)
         assert report.ok, messages(report.findings)
         assert (y.reshape(warps, 32) == expected).all()
+
+
+HALVES = "  unsigned m = l < 16 ? 0x0000ffff : 0xffff0000;\n"
+RING = """
+  __shared__ unsigned long long full, empty;
+  __shared__ int item;
+  if (threadIdx.x == 0) { INIT(full, 1); INIT(empty, 32); }
+  __syncthreads();
+  if (threadIdx.x == 32 LANE)
+    for (int i = 0; i < 4; ++i) { WAIT(empty, i & 1 ^ 1); item = 5 * i; ARRIVE(full); }
+  MEET
+  if (w == 0)
+    for (int i = 0; i < 4; ++i) { WAIT(full, i & 1); v += item; ARRIVE(empty); }
+"""
+MBARRIER = {
+    "INIT(full, 1)": 'asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"((unsigned)__cvta_generic_to_shared(&full)) : "memory")',
+    "INIT(empty, 32)": 'asm volatile("mbarrier.init.shared::cta.b64 [%0], 32;" ::"r"((unsigned)__cvta_generic_to_shared(&empty)) : "memory")',
+}
+for _name in ("full", "empty"):
+    MBARRIER[f"ARRIVE({_name})"] = (
+        f'asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"((unsigned)__cvta_generic_to_shared(&{_name})) : "memory")'
+    )
+    MBARRIER[f"WAIT({_name}, "] = f"wait_for(&{_name}, "
+WAIT_FOR = """
+  auto wait_for = [](void* bar, int parity) {
+    int done = 0;
+    while (!done)
+      asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.s32 %0, 1, 0, p;}"
+                   : "=r"(done) : "r"((unsigned)__cvta_generic_to_shared(bar)), "r"(parity) : "memory");
+  };
+"""
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("lane", ["", "+ blockIdx.x"])
+@pytest.mark.parametrize("meet", ["__syncwarp();", "v = 1000 * __shfl_xor_sync(-1, x, 1);"])
+def test_warps_go_on_though_a_lane_of_another_waits_for_them(meet, lane, schedule):
+    """One lane produces, the others of its warp wait for it where all warps meet; the consumers come out of the same instruction."""
+    body = WAIT_FOR + RING.replace("LANE", lane).replace("MEET", meet)
+    for name, text in MBARRIER.items():
+        body = body.replace(name, text)
+    y = quiet(body, block=64, grid=3, schedule=schedule)
+    met = 1000 * x_of(LANE ^ 1, 6) if "shfl" in meet else 0
+    assert (y == met + np.tile(np.repeat([30, 0], 32), 3)).all()
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_masks_of_two_halves_at_one_instruction(schedule):
+    """The lower half goes on though lane 30, which waits for it, still misses in the upper one."""
+    body = HALVES + "  if (w == 0 && l == 30) while (flag == 0) { }\n  v = __shfl_xor_sync(m, x, 1);\n  if (threadIdx.x == 0) flag = 1;\n"
+    assert (quiet(body, block=64, schedule=schedule, check=False) == x_of(LANE ^ 1, 2)).all()
+
+
+@pytest.mark.parametrize("operation", ["__shfl_xor_sync(m, x, 1)", "__reduce_add_sync(m, x)", "__ballot_sync(m, x > 0)", "__match_any_sync(m, 1)"])
+@pytest.mark.parametrize("come, thread, missing", [("l < 16 || l >= 20", 20, "lanes 16..19"), ("l >= 4", 4, "lanes 0..3"), ("l != 30", 16, "lane 30")])
+def test_each_mask_at_an_instruction_is_looked_at(operation, come, thread, missing):
+    found = ran(HALVES + f"  if ({come})\n    v = {operation};\n", block=64, grid=2)[0].errors[0]
+    assert found.kind == "warp-mask" and found.thread == (thread, 0, 0) and found.line == 9, found.message
+    assert f"with mask {'0x0000ffff' if thread < 16 else '0xffff0000'} on line 9, but {missing} of the warp" in found.message

@@ -61,12 +61,14 @@ def missing_lanes(faults: Faults, g: Group) -> None:
         incomplete(faults, g)
         return
     warps = g.rows >> 5 if g.cols is None else (g.rows >> 5) * g.batch.B + g.cols
-    for lane in np.unique(warps, return_index=True)[1].tolist():
-        mask, active = _mask_and_active(g, lane)
-        if mask & ~active:
+    mask = g.code.mask(g.pc)
+    masks = np.broadcast_to(to_array(mask if mask.__class__ is int else mask(g), 32), g.shape)[:, 0]  # of a warp's halves, say, each its own
+    for lane in np.sort(np.unique(np.stack([warps, masks]), axis=1, return_index=True)[1]).tolist():
+        named, active = _mask_and_active(g, lane)
+        if named & ~active:
             thread, block = faults.lane(g, lane if g.cols is not None else lane * g.batch.B)
-            facts: dict[str, Any] = {"operation": warp_operation(faults, g), "elsewhere": _waits_elsewhere(faults, g, lane, mask & ~active)}
-            faults.add(explain.warp_mask(line=faults.pc_line(g), thread=thread, block=block, mask=mask, active=active, **facts))
+            facts: dict[str, Any] = {"operation": warp_operation(faults, g), "elsewhere": _waits_elsewhere(faults, g, lane, named & ~active)}
+            faults.add(explain.warp_mask(line=faults.pc_line(g), thread=thread, block=block, mask=named, active=active, **facts))
             return
 
 
