@@ -274,16 +274,19 @@ def sync_warp(batch: Batch, g: Group) -> None:
         if batch.happened is not None:
             batch.happened.warps(batch.happened.people(g))
         return
-    member = np.zeros((batch.T, batch.B), bool)
-    named = names_itself(g, mask)
+    met = np.zeros((batch.T, batch.B), np.uint16)  # a number for each mask of each warp: the first lane that it names
+    bits = np.asarray(mask, np.int64)
+    first = np.bitwise_count((bits & -bits) - 1).astype(np.int64)
+    number = np.broadcast_to(np.where(names_itself(g, mask), (g.rows[:, None] >> 5 << 5) + first + 1, 0), g.shape)
     if g.cols is None:
-        member[g.rows] = named
+        met[g.rows] = number
     else:
-        member[g.rows, g.cols] = named[:, 0]
-    batch.partial_syncs.append((batch.time, member))
+        met[g.rows, g.cols] = number[:, 0]
+    batch.partial_syncs.append((batch.time, met))
     batch.shared_check.partial_sync()
     if batch.happened is not None:
-        batch.happened.warps(batch.happened.members(member))
+        for one in np.unique(number[number != 0]):
+            batch.happened.warps(batch.happened.members(met == one))
 
 
 def _results(batch: Batch, parked: list[Group]) -> list:

@@ -48,7 +48,7 @@ class Batch:
         self.time = 1  # counts barriers and warp barriers: what the race check orders accesses by
         self.last_sync = 1
         self.warp_sync: ndarray | None = None  # time of each thread's last __syncwarp of its whole warp
-        self.partial_syncs: list[tuple[int, ndarray]] = []  # (time, threads × blocks that took part): masks and named barriers
+        self.partial_syncs: list[tuple[int, ndarray]] = []  # (time, threads × blocks: equal if not 0, they met): masks, named barriers
         self.fences: ndarray | None = None  # time of each thread's last fence: see checks.order
         self.happened: Happened | None = Happened(self) if machine.check and machine.program.asynchronous else None
         self.shared_check: Any = SharedCheck(self)

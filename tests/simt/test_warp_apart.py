@@ -323,3 +323,18 @@ def test_each_mask_at_an_instruction_is_looked_at(operation, come, thread, missi
     found = ran(HALVES + f"  if ({come})\n    v = {operation};\n", block=64, grid=2)[0].errors[0]
     assert found.kind == "warp-mask" and found.thread == (thread, 0, 0) and found.line == 9, found.message
     assert f"with mask {'0x0000ffff' if thread < 16 else '0xffff0000'} on line 9, but {missing} of the warp" in found.message
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(
+    "mask, other, ordered",
+    [("m", 1, True), ("m", 16, False), ("m", 32, False), ("0xffu << (l & 24)", 7, True), ("0xffu << (l & 24)", 8, False), ("0xffff * 65537u", 16, True)],
+)
+def test_who_has_another_mask_has_not_met(mask, other, ordered, schedule):
+    """One __syncwarp for all, of each lane's own mask: neither the other half nor another warp is in order with it."""
+    body = HALVES + f"  __shared__ int s[64];\n  s[threadIdx.x] = x;\n  __syncwarp({mask});\n  v = s[threadIdx.x ^ {other}];\n"
+    report, y = ran(body, block=64, grid=3, schedule=schedule)
+    if ordered:
+        assert report.ok and (y == x_of(LANE ^ other, 6)).all(), messages(report.findings)
+    else:
+        assert {f.kind for f in report.errors} == {"race"} and 11 in {f.line for f in report.errors}, messages(report.findings)

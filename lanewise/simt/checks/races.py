@@ -304,7 +304,7 @@ def ordered_in_block(batch, a: int, b: int, column: int, time: int) -> bool:
         if when <= time:
             return False
         c = column if members.shape[1] > 1 else 0
-        if members[a, c] and members[b, c]:
+        if members[a, c] and members[a, c] == members[b, c]:
             return True
     return False
 
