@@ -1,8 +1,8 @@
 """The course's matrix products, rung by rung, beside cuBLAS (through PyTorch); results/<gpu>.json, table tensor_ladder.
 
 One run for all: C = A B with M = N = K, random numbers, each kernel timed alternately with torch.matmul of the same type (A B B A, after 2 s of both), the
-median of the ratios with its 95 % interval, the GPU's clock and power right after. The float32 rungs stand beside cuBLAS without TF32, the bf16 rungs beside cuBLAS in bf16. Outputs start
-poisoned and are compared with float64, here on 64 rows, and on small ragged shapes in whole.
+median of the ratios with its 95 % interval, the GPU's clock and power right after. The float32 rungs stand beside cuBLAS without TF32, the bf16 rungs beside
+cuBLAS in bf16. Outputs start poisoned and are compared with float64, here on 64 rows, and on small ragged shapes in whole.
 """
 
 from __future__ import annotations

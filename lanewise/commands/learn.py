@@ -42,7 +42,7 @@ def start(args: Namespace) -> int:
         write_atomically(path, skeleton_of(course, key))
         title = exercise_title(course, key)
         print(f"{course.show(path)}: {title}{'' if title.endswith('?') else '.'}")
-    print(f"next: write the TODO in that file, then `lanewise grade {key.short}` (`lanewise watch {key.short}` grades whenever you save).")
+    print(f"next: write the TODO in that file, then `lanewise grade {key.short}`\n      (`lanewise watch {key.short}` grades whenever you save).")
     return 0
 
 
