@@ -73,6 +73,7 @@ def test_a_solve_cell_is_filled_with_the_skeleton(course):
     assert cells[1].source == before
 
 
+@pytest.mark.slow
 def test_the_same_bytes_come_out_twice_and_hold_nothing_of_the_machine(course):
     (course.chapters_dir / "ch01_first.md").write_text(SOURCE.replace("```{code-cell}\n%%solve ch01a\n```\n", ""))
     first, second = (notebook.build(course, FIRST) for _ in range(2))

@@ -26,6 +26,7 @@ def test_each_step_is_measured_once_and_what_is_alone_comes_first():
     assert [step.how for step in steps[:27]] == ["alone"] * 27
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", bench.KINDS[1:])
 @pytest.mark.parametrize("how", ["alone", "same warp", "other warps", "chain"])
 def test_every_kind_gives_right_values(how, kind):

@@ -78,6 +78,7 @@ def test_templates_are_instantiated_by_name_expression() -> None:
         nvrtc.compile(source, names=("nothing<float>",))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("header", "use"),
     [
