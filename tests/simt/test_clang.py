@@ -12,6 +12,8 @@ from lanewise import simt
 from lanewise.simt import clang, nvrtc, ptx
 from lanewise.simt.errors import CompileError
 
+pytestmark = pytest.mark.slow
+
 KERNELS = sorted((Path(__file__).parents[2] / "kernels").glob("*.cu"))
 ADD = 'extern "C" __global__ void add(const float* x, float* y, int n) {\n  int i = threadIdx.x;\n  if (i < n)\n    y[i] = x[i] + 1.0f;\n}\n'
 
