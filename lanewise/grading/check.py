@@ -196,15 +196,17 @@ def named_line(message: str) -> int | None:
 def _run_cases(
     exercise: Example, launcher: Launcher, seed_of: Callable[[Case], int], schedules: tuple[int, ...], to_the_end: bool
 ) -> Iterator[Outcome]:
-    hopeless, wrong = False, False
+    stopped = ""
     for case in exercise.cases:
-        if hopeless or wrong:
-            yield Outcome(case, Failure("", f"not run: the case before {'never ended' if hopeless else 'is wrong'}"))
+        if stopped:
+            yield Outcome(case, Failure("", f"not run: the case before {stopped}"))
             continue
         outcome = run_case(exercise, case, launcher, seed_of(case), schedules)
         found = [finding.kind for finding in outcome.report.findings] if outcome.report is not None else []
-        hopeless = outcome.failure is not None and not HOPELESS.isdisjoint((outcome.failure.kind, *found))
-        wrong = not to_the_end and outcome.failure is not None and outcome.failure.kind != "over-budget"
+        if outcome.failure is not None and not HOPELESS.isdisjoint((outcome.failure.kind, *found)):
+            stopped = "never ended"
+        elif not to_the_end and outcome.failure is not None and outcome.failure.kind != "over-budget":
+            stopped = "is wrong"
         yield outcome
 
 
