@@ -12,6 +12,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from compile_ahead import compile_ahead
+
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 1500  # some 1200 kernels, each as often as its metrics need passes
 
@@ -99,6 +101,7 @@ def known_metrics(wanted: list[str]) -> list[str]:
 
 def read(only: str = "") -> tuple[list[Reading], list[str]]:
     """The readings in order of launch, and what went wrong, one sentence each. `only`: a regular expression that finds the kernels' names."""
+    compile_ahead(only)
     asked = [name for counter, metric in METRICS.items() if counter not in TENSOR_METRICS for name in metric.names]
     try:
         more = known_metrics([*(name for metric in TENSOR_METRICS.values() for name in metric.names), *ASIDE])
