@@ -187,6 +187,17 @@ class Trace:
     name: str = "trace"
 
 
+@dataclass(frozen=True, slots=True)
+class Slip:
+    """A usual mistake and the outputs that it leaves: where a case's wrong outputs are these, the verdict adds `says`, a sentence that names the mistake.
+
+    `gives(data)` returns name → array, in float64, for one or all of the outputs, as the reference would if it made the mistake.
+    """
+
+    says: str
+    gives: Callable[[Data], dict[str, np.ndarray]]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Example:
     """A worked kernel: what it computes and on which cases the tests run it.
@@ -203,6 +214,7 @@ class Example:
     updates: tuple[str, ...] = ()
     budget: Budget | tuple[Budget, ...] = ()
     trace: Trace | None = None
+    slips: tuple[Slip, ...] = ()
     rtol: float = 1e-5
     atol: float = 1e-6
     arch: str = "sm_90a"

@@ -17,6 +17,7 @@ import numpy as np
 from lanewise import simt
 from lanewise.exercise import AtLeast, Budget, Case, Data, Example, Exercise, Launch
 from lanewise.grading.compare import mismatch
+from lanewise.grading.slips import named_slip
 from lanewise.grading.source import NotGradable, check_includes
 from lanewise.grading.trace import explain, room
 from lanewise.grading.verdict import CaseResult, Verdict, clean, excerpt, show_number
@@ -147,7 +148,7 @@ def run_case(exercise: Example, case: Case, launcher: Launcher, seed: int = 0, s
             return Outcome(case, Failure("unsupported", str(error), named_line(str(error))), first)
         first = first or report
         failure = _finding(report) or _modified(data, untouched, expected)
-        if failure is None and (failure := _wrong(exercise, case, data, expected, launch)) is not None:
+        if failure is None and (failure := _wrong(exercise, case, untouched, data, expected, launch)) is not None:
             failure = _with_state(exercise, case, launcher, seed, outputs, failure)
         if failure is not None:
             return Outcome(case, failure, first)
@@ -230,12 +231,14 @@ def _modified(data: Data, untouched: Data, expected: dict[str, np.ndarray]) -> F
     return None
 
 
-def _wrong(exercise: Example, case: Case, data: Data, expected: dict[str, np.ndarray], launch: Launch) -> Failure | None:
+def _wrong(exercise: Example, case: Case, inputs: Data, data: Data, expected: dict[str, np.ndarray], launch: Launch) -> Failure | None:
     rtol = exercise.rtol if case.rtol is None else case.rtol
     atol = exercise.atol if case.atol is None else case.atol
     blocks, threads = int(np.prod(launch.grid)), int(np.prod(launch.block))
     for name, right in expected.items():
         words = mismatch(name, data[name], right, rtol, atol, threads, blocks)
+        if words and (slip := named_slip(exercise, case, inputs, data, expected)):
+            words = f"{mismatch(name, data[name], right, rtol, atol, threads, blocks, advise=False)} {slip}"
         if words:
             return Failure("wrong-values", words)
     return None

@@ -19,12 +19,14 @@ ADVICE = {
 OF_SEVERAL_BLOCKS = (", all in the last block", ", all behind")
 
 
-def mismatch(name: str, got: np.ndarray, expected: np.ndarray, rtol: float, atol: float, block: int, blocks: int | None = None) -> str:
+def mismatch(
+    name: str, got: np.ndarray, expected: np.ndarray, rtol: float, atol: float, block: int, blocks: int | None = None, *, advise: bool = True
+) -> str:
     """"" where every element is right, else the explanation: index, got, expected, and where the wrong elements cluster.
 
     `got`: the raw output, any shape and numeric dtype. `expected`: the reference of the same shape. Integers must be equal; floats are compared in float64
     by `not (err <= atol + rtol * |expected|)`, so a NaN is wrong unless one is expected. `block`: threads of a block, to recognise the last one.
-    `blocks`: how many there are, None for any number; where there is one, no advice is about the others.
+    `blocks`: how many there are, None for any number; where there is one, no advice is about the others. `advise`: end with a next step for that place.
     Raises ValueError where the shapes differ (a fault of the reference, not of the kernel).
     """
     expected = np.asarray(expected)
@@ -39,11 +41,12 @@ def mismatch(name: str, got: np.ndarray, expected: np.ndarray, rtol: float, atol
     if size == 1:
         return f"{text}. {_pattern(name, got, expected, rtol, atol)}".rstrip()
     if count == 1:
-        return f"{text}; the other {size - 1} elements are right."
+        return f"{text}; the other {'element is' if size == 2 else f'{size - 1} elements are'} right."
     if count == size:
         return f"{text}; every element is wrong. {_pattern(name, got, expected, rtol, atol)}".rstrip()
     where = cluster(wrong, block)
-    advice = next((words for start, words in ADVICE.items() if where.startswith(start) and not (blocks == 1 and start in OF_SEVERAL_BLOCKS)), "")
+    fitting = (words for start, words in ADVICE.items() if where.startswith(start) and not (blocks == 1 and start in OF_SEVERAL_BLOCKS))
+    advice = next(fitting, "") if advise else ""
     return f"{text}; {count} of {size} elements are wrong{where}. {advice}".rstrip()
 
 
