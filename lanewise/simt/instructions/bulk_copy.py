@@ -53,7 +53,7 @@ def load(g, iids: tuple[int, int, int], to, source, size, barrier, mask=None) ->
             cut[:, k] = np.frombuffer(a.data[offset : offset + size_].tobytes(), u32)
             check.read_global(one_block(lane, k), read, a, np.array([offset]), size_)
             m.tma_load_bytes += size_
-            m.tma_load_sectors += check.sectors(a, np.array([offset]), size_) * len(blocks)
+            m.tma_load_sectors += check.moved(a, np.array([offset]), size_, np.array([to_])) * len(blocks)
         for there in blocks:
             deliver(lane, write, b, np.arange(to_ >> 2, to_ + size_ >> 2), cut, size_, there)
 
@@ -137,6 +137,7 @@ def store(g, iids: tuple[int, int], to, source, size, operation: str = "", type:
                 keep = np.tile((int(lane.free[1][k]) >> np.arange(16) & 1).astype(bool), size_ // 16)
                 there[keep] = bytes_[keep]
             m.tma_store_bytes += size_
+            m.tma_store_sectors += check.moved(a, np.array([offset]), size_, np.array([source_]))
             m.stores += 1
 
 

@@ -73,6 +73,27 @@ def runs(tm: TensorMap, a: Allocation, inside: tuple) -> tuple[ndarray, int]:
     raise AssertionError
 
 
+def places_of_rows(tm: TensorMap, part: tuple) -> ndarray:
+    """Where the rows of a part of a box begin, in bytes from the box's place in shared memory; a swizzle moves them within 128 bytes."""
+    rows = np.arange(tm.rows).reshape(tm.counts[:-1])[part[:-1]]
+    return np.ravel(rows) * tm.pitch + part[-1].start * tm.itemsize
+
+
+def filled(tm: TensorMap, part: tuple | None) -> int:
+    """Sectors of shared memory that are filled up around the part of a box that lies inside of the array, row by row, on either side of it."""
+    whole = np.arange(tm.rows) * tm.pitch
+    if part is None:
+        return check.sectors(whole, tm.inner_bytes)
+    begin = places_of_rows(tm, part)
+    before, size = part[-1].start * tm.itemsize, (part[-1].stop - part[-1].start) * tm.itemsize
+    rows = begin - before
+    return (
+        check.sectors(np.setdiff1d(whole, rows), tm.inner_bytes)
+        + check.sectors(rows, before)
+        + check.sectors(begin + size, tm.inner_bytes - before - size)
+    )  # fmt: skip
+
+
 def memory_of(machine, tm: TensorMap) -> Allocation:
     """The allocation that holds the map's array: an argument's, else one of its own."""
     from ..arguments import whole
@@ -168,12 +189,11 @@ def _box(lane: Lane, k: int, iid: int, tm: TensorMap, coordinates: tuple[int, ..
     fill = _NAN[tm.element] if tm.fill == "nan" else 0
     found = cut(tm, coordinates)
     if found is None:
-        m.tma_load_sectors += tm.rows * sectors(tm.inner_bytes) * receivers
+        m.tma_load_sectors += filled(tm, None) * receivers
         return np.full(tm.counts, fill, dtype).reshape(-1).view(u32)
     inside, part = found
     starts, size = runs(tm, a, inside)
-    filled = len(starts) * sectors(tm.inner_bytes - size) + (tm.rows - len(starts)) * sectors(tm.inner_bytes)
-    m.tma_load_sectors += (check.sectors(a, starts, size) + filled) * receivers
+    m.tma_load_sectors += (check.moved(a, starts, size, places_of_rows(tm, part)) + filled(tm, part)) * receivers
     check.read_global(one_block(lane, k), iid, a, starts, size)
     m.tma_load_bytes += len(starts) * size
     assert tm.array is not None
@@ -183,11 +203,6 @@ def _box(lane: Lane, k: int, iid: int, tm: TensorMap, coordinates: tuple[int, ..
     out = np.full(tm.counts, fill, dtype)
     out[part] = source
     return out.reshape(-1).view(u32)
-
-
-def sectors(size: int) -> int:
-    """What the filling of a row takes on its way to shared memory, as an H200 counts it."""
-    return -(-size // 32)
 
 
 def store(g, iids: tuple[int, int], tensor, source, coordinates: tuple, operation: str = "") -> None:
@@ -222,6 +237,7 @@ def store(g, iids: tuple[int, int], tensor, source, coordinates: tuple, operatio
                 box = reduced(operation, _type_for(operation, tm), np.ascontiguousarray(target[inside]), np.ascontiguousarray(box))
             target[inside] = box
             m.tma_store_bytes += len(starts) * size
+            m.tma_store_sectors += check.moved(a, starts, size, places_of_rows(tm, part))
             m.stores += 1
 
 

@@ -66,8 +66,8 @@ def run_store(size: int, source: int, to: int, operation: str = "", dtype: str =
     def expect(y: np.ndarray) -> np.ndarray:
         out, new = y.copy(), np.full(size // 4, ONES[dtype], np.uint32) if operation else 7 + np.arange(size // 4, dtype=np.uint32)
         part = out[to // 4 :][: size // 4].view(dtype)
-        combine = {"": lambda old, new: new, "add": np.add, "min": np.minimum, "or": np.bitwise_or}[operation]
-        part[...] = combine(part, new.view(dtype))
+        combine: dict[str, Callable] = {"": lambda old, new: new, "add": np.add, "min": np.minimum, "or": np.bitwise_or}
+        part[...] = combine[operation](part, new.view(dtype))
         return out
 
     copy = f"bulk_store(y + {to // 4}, to + {source}, {size});"
