@@ -238,4 +238,5 @@ def _others(batch: Batch, g: Group) -> str:
     who = f" Meanwhile {thread_ranges(sorted({int(r) for r in x.rows}))} {'waits' if x.n == 1 else 'wait'}"
     if x.waits == "mbarrier":
         return f"{who}{on_line(batch, x.held.iid)} for {name_of(batch, x.held.iid, x.held.offset)}."
-    return f"{who} at the barrier{at_line(batch.machine.faults.pc_line(x))}." if x.waits == "barrier" else f"{who}{at_line(batch.machine.faults.pc_line(x))}."
+    where = {"barrier": " at the barrier", "cluster": " at the cluster barrier"}.get(x.waits, "")
+    return f"{who}{where}{at_line(batch.machine.faults.pc_line(x))}."

@@ -132,7 +132,7 @@ def deadlock(faults: Faults, batch: Batch) -> None:
     """Nobody in the batch can go on."""
     from ..instructions import registers
 
-    if registers.deadlock(batch) or cluster.deadlock(batch) or mbarrier.deadlock(batch):
+    if registers.deadlock(batch) or mbarrier.deadlock(batch) or cluster.deadlock(batch):
         return
     waiting = [g for g in batch.groups if g.waits == "barrier"]
     g = waiting[0]
