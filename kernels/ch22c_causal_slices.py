@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, lengths
+from lanewise.exercise import Budget, Case, Exercise, Launch, Slip, ceil_div, lengths
 
 d, Br, Bc = 64, 64, 64
 SHARED = 2 * d * (Br + 2 * Bc)
@@ -44,6 +44,29 @@ def reference(data):
         return {"O": P @ V / np.where(total > 0, total, 1.0), "LSE": (m + np.log(total))[:, 0]}
 
 
+def slices(says, last, mask=lambda i, j, see: j <= i + see, less=0):
+    """A Slip: slices of 16 keys as far as the keys 0 .. last(mine, see, Nk) - 1 reach, mine being the warp's first row. Products that were left out are 0,
+    whether a query sees the key or not. mask(i, j, see): which are not 0 in P. less: how many slices of a tile P V leaves out before that."""
+
+    def gives(data):
+        Q, K, V = (data[name].astype(np.float64) for name in "QKV")
+        Nq, Nk = len(Q), len(K)
+        i, j = np.indices((Nq, Nk))
+        made = np.clip(ceil_div(last(i - i % 16, Nk - Nq, Nk) - j // Bc * Bc, 16), 0, Bc // 16)  # slices of the key's tile
+        slice = j % Bc // 16
+        S = np.where(slice < made, float(data["scale"]) * Q @ K.T, 0.0)
+        S = np.where(mask(i, j, Nk - Nq), S, -np.inf)
+        m = S.max(axis=1, keepdims=True)
+        P = np.exp(S - np.where(m == -np.inf, 0.0, m))
+        total = P.sum(axis=1, keepdims=True)
+        O = np.where(slice < made - less, P, 0.0) @ V / np.where(total > 0, total, 1.0)  # noqa: E741
+        return {"O": O, "LSE": (m + np.log(total))[:, 0]}
+
+    return Slip(says, gives)
+
+
+LAST = "The slices must reach as far as the last of the warp's 16 rows sees: row mine + 15, which sees mine + 15 + see + 1 keys."
+
 exercise = Exercise(
     title="Products that nobody sees",
     reference=reference,
@@ -56,6 +79,27 @@ exercise = Exercise(
         Case("65 queries, 130 keys", data(65, 130), launch),
         Case("100 queries, 20 keys: rows without a key", data(100, 20), launch),
         Case("another shape", data(63, 131, 10.0), launch, visible=False),
+    ),
+    slips=(
+        slices(
+            f"That is the result if a warp makes as many slices as its first row needs, or counts one key too few. {LAST}",
+            lambda mine, see, Nk: np.minimum(Nk, mine + see + 1),
+        ),
+        slices(
+            f"That is the result if the last, partial slice of a warp is left out: round up, (keys + 15) / 16. {LAST}",
+            lambda mine, see, Nk: np.minimum(Nk, mine + 16 + see) // 16 * 16,
+        ),
+        slices(f"That is the result if the slices are counted as if query i saw keys up to i. {LAST}", lambda mine, see, Nk: np.minimum(Nk, mine + 16)),
+        slices(
+            "That is the result if the last slices aren't masked: row i sees keys up to i + see.",
+            lambda mine, see, Nk: mine + 16 + see,
+            lambda i, j, see: j >= 0,
+        ),
+        slices(
+            "That is the result if P V ends a slice too early: slices 0 .. slices - 1 are needed.",
+            lambda mine, see, Nk: np.minimum(Nk, mine + 16 + see),
+            less=1,
+        ),
     ),
     budget=(
         Budget(
