@@ -141,3 +141,83 @@ def test_a_block_that_ends_while_a_copy_reads_it(schedule):
     assert (found.array, found.line) == ("s", 13) and "may end while the copy on line 13 (thread (0,0,0)) still reads s" in found.message
     report, right = other(STORED, ("  ALL;  // end\n", ""), schedule=schedule)
     assert report.ok and right, str(report)
+
+
+PASSED_ON = """
+#include <ptx_hopper.cuh>
+#define AT(x) ptx::shared_address(&(x))
+#define ALL ptx::cluster_arrive(); ptx::cluster_wait()
+extern "C" __global__ void __cluster_dims__(4) k(const int* x, int* y, int n) {
+  __shared__ int s[3][64], sum[3];
+  __shared__ unsigned long long full[3], empty[3];
+  int t = threadIdx.x, i = blockIdx.x * 64 + t, v = x[i];
+  unsigned next = (ptx::cluster_rank() + 1) % 4, before = (ptx::cluster_rank() + 3) % 4;
+  if (t < 3) { ptx::mbarrier_init(AT(full[t]), 1); ptx::mbarrier_init(AT(empty[t]), 64); ptx::fence_mbarrier_init(); sum[t] = 0; }
+  ALL;
+  for (int k = 0; k < n; ++k) {
+    int stage = k % 3, phase = k / 3 & 1;
+    ptx::mbarrier_wait_parity(AT(empty[stage]), phase ^ 1);  // room
+    if (t == 0) ptx::mbarrier_arrive_expect_tx(AT(full[stage]), 512);
+    unsigned bar = ptx::map_to_rank(AT(full[stage]), next);
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];"  // store
+                 ::"r"(ptx::map_to_rank(AT(s[stage][t]), next)), "r"(v), "r"(bar) : "memory");
+    asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.s32 [%0], %1, [%2];"  // add
+                 ::"r"(ptx::map_to_rank(AT(sum[stage]), next)), "r"(v), "r"(bar) : "memory");
+    ptx::mbarrier_wait_parity(AT(full[stage]), phase);  // data
+    v = s[stage][t ^ 1] + sum[stage];  // read
+    ptx::mbarrier_arrive_cluster(ptx::map_to_rank(AT(empty[stage]), before));
+  }
+  y[i] = v;
+  ALL;
+}"""
+
+
+def passed_on(*edits, n=8, schedule=0):
+    """Blocks of a cluster hand numbers round in rings of three stages, by st.async and red.async."""
+    source = PASSED_ON
+    for find, replace in edits:
+        assert source.count(find) == 1, find
+        source = source.replace(find, replace)
+    x, y = np.arange(512, dtype=i32), np.zeros(512, i32)
+    report = simt.compile(source).kernel("k").launch(8, 64, [x, y, i32(n)], schedule=schedule)
+    v, sums = x.reshape(2, 4, 64).astype(np.int64), np.zeros((2, 4, 3), np.int64)
+    for k in range(n):
+        v = np.roll(v, 1, axis=1)
+        sums[:, :, k % 3] += v.sum(axis=2)
+        v = v.reshape(2, 4, 32, 2)[..., ::-1].reshape(2, 4, 64) + sums[:, :, k % 3, None]
+    return report, bool((y == v.astype(i32).ravel()).all())
+
+
+@pytest.mark.parametrize("schedule", range(3))
+def test_numbers_handed_round_a_cluster(schedule):
+    report, right = passed_on(n=40, schedule=schedule)
+    assert report.ok and right, str(report)
+
+
+ROOM, DATA = "    ptx::mbarrier_wait_parity(AT(empty[stage]), phase ^ 1);  // room\n", "    ptx::mbarrier_wait_parity(AT(full[stage]), phase);  // data\n"
+READ = "    v = s[stage][t ^ 1] + sum[stage];  // read\n"
+FREE = "    ptx::mbarrier_arrive_cluster(ptx::map_to_rank(AT(empty[stage]), before));\n"
+
+
+@pytest.mark.parametrize("schedule", range(3))
+@pytest.mark.parametrize(
+    ("edits", "kind", "says"),
+    [
+        ([(ROOM, "\n")], "async-copy", "issues a copy into s[0][0] (shared) on line 18 while the copy on line 18 into it may still be under way"),
+        ([(DATA, "")], "async-copy", "before it has seen the copy on line 18 into it complete: that is phase 0 of the mbarrier full[0]"),
+        ([(DATA, ""), ("s[stage][t ^ 1] + sum[stage]", "sum[stage]")], "async-copy", "before it has seen the copy on line 20 into it complete"),
+        ([(READ, ""), (FREE, FREE + READ)], "race", "writes it while thread ("),
+        ([("AT(s[stage][t]), next", "AT(s[stage][t / 2]), next")], "async-copy", "while the copy on line 18 into it may still be under way"),
+    ],
+    ids=["a stage that is not free", "no wait", "a sum read too early", "freed before it is read", "two stores to one word"],
+)
+def test_numbers_handed_round_too_early(edits, kind, says, schedule):
+    report, _ = passed_on(*edits, schedule=schedule)
+    assert kind in [f.kind for f in report.errors]
+    assert any(says in f.message for f in report.errors if f.kind == kind), str(report)
+
+
+def test_a_store_into_what_another_block_reads_names_both_blocks():
+    report, _ = passed_on((READ, ""), (FREE, FREE + READ))
+    found = next(f for f in report.errors if f.kind == "race" and f.array == "s")
+    assert found.block != found.other.block and found.line == 18 and "nor an arrival at an mbarrier" in found.message

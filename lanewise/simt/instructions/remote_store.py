@@ -11,10 +11,10 @@ import numpy as np
 
 from .. import access, shared_access
 from ..checks import mbarrier as barrier_check
-from ..checks.proxy_writes import begin_write
+from ..checks.remote_writes import begin_stores
 from ..clusters import local
 from ..codegen import Emitter, vector, width_of
-from ..mbarriers import Barrier, barriers
+from ..mbarriers import barriers
 from ..ptx import Address, Instruction
 from ..values import full, ndarray, u32, u64
 from .bulk_copy import line, picked
@@ -64,42 +64,22 @@ def store_async(g, iids: tuple[int, int], address, values: tuple, size: int, bar
         apart = np.flatnonzero(blocks[mine] != there[mine])
         if batch.machine.check and len(apart):
             barrier_check.in_another_block(g, at, offset, int(there[mine][apart[0]]), int(blocks[mine][apart[0]]), int(lanes[mine][apart[0]]))
-        words = ((offsets[mine] >> 2)[:, None] + np.arange(data.shape[1])).ravel()
-        columns = np.repeat(blocks[mine], data.shape[1])
-        if batch.machine.check and (operation or b is None):
-            _now_set(batch, write, words, columns)
+        words = (offsets[mine] >> 2)[:, None] + np.arange(data.shape[1])
+        if batch.machine.check:
+            begin_stores(g, write, b, part.rows, own, words, blocks[mine], bool(operation))
         if operation:
-            _combine(batch, words.reshape(len(mine), -1), blocks[mine], data[mine], operation, type)
-        elif b is None:
-            Landing(words, columns, data[mine].ravel()).land(batch)
+            _combine(batch, words, blocks[mine], data[mine], operation, type)
         else:
-            _under_way(g, write, b, lanes[mine], words.reshape(len(mine), -1), columns, data[mine])
+            landing = Landing(words.ravel(), np.repeat(blocks[mine], data.shape[1]), data[mine].ravel())
+            if b is None:
+                landing.land(batch)
+            else:
+                phase = np.full(batch.B, -1)
+                phase[blocks[mine]] = b.phase[blocks[mine]]
+                b.data.append((phase, landing))
         if b is not None:
             count = np.bincount(there[mine], minlength=batch.B) * 4 * data.shape[1]
             barriers(batch).bytes(b, -count)
-
-
-def _under_way(g, iid: int, b: Barrier, lanes: ndarray, words: ndarray, columns: ndarray, data: ndarray) -> None:
-    batch = g.batch
-    to = np.unique(columns)
-    if batch.machine.check:
-        rows = lanes // batch.B if g.cols is None else lanes
-        blocks = columns.reshape(words.shape)
-        for row in np.unique(rows).tolist():
-            begin_write(g, int(g.rows[row]), iid, np.unique(words[rows == row]), b, np.unique(blocks[rows == row]))
-    phase = np.full(batch.B, -1)
-    phase[to] = b.phase[to]
-    b.data.append((phase, Landing(words.ravel(), columns, data.ravel())))
-
-
-def _now_set(batch, iid: int, words: ndarray, columns: ndarray) -> None:
-    """What asynchronous stores bring counts as set."""
-    check = batch.shared_check
-    check._spread_known()
-    per = max(4 // check.grain, 1)
-    index = (words[:, None] * per + np.arange(per)).ravel()
-    check.known[index, np.repeat(columns, per)] = True
-    check.stored_at[index] = iid
 
 
 def _combine(batch, words: ndarray, blocks: ndarray, data: ndarray, operation: str, type: str) -> None:
