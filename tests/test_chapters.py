@@ -44,6 +44,9 @@ print(time.time(), os.getcwd())
 """
 
 
+TAGGED = "```{code-cell}\n:tags: [nbval-ignore-output]\n\nx = 1\n```\n\n"
+
+
 @pytest.fixture
 def course(tmp_path):
     """A course of one chapter and one exercise, whose notebook is the smallest."""
@@ -110,11 +113,17 @@ def test_a_cell_that_fails_or_differs_from_machine_to_machine_is_named(course, c
         ("# A\n\n```{code-cell}\n" + "x = 1\n" * 16 + "```\n", "cell 2 ('x = 1') has 16 lines, 15 are the most"),
         ("\n\n+++\n\n".join(["text"] * 31), "has 31 cells, 30 are the most"),
         ("```{code-cell}\nx = 1\n```\n\n" * 13, "has 13 code cells, 12 are the most"),
+        ("```{code-cell}\nx = 1\n```\n\n" * 12 + TAGGED * 2, "has 14 code cells, 12 are the most, and one tagged nbval-ignore-output"),
     ],
 )
 def test_a_chapter_beyond_its_limits_is_refused(course, text, says):
     (course.chapters_dir / "ch01_first.md").write_text(text)
     assert says in " ".join(notebook.limits(FIRST, notebook.read(course, FIRST)))
+
+
+def test_a_cell_for_a_gpu_is_one_more(course):
+    (course.chapters_dir / "ch01_first.md").write_text("```{code-cell}\nx = 1\n```\n\n" * 12 + TAGGED)
+    assert notebook.limits(FIRST, notebook.read(course, FIRST)) == []
 
 
 def test_a_stale_a_missing_and_a_stray_notebook_are_named(course, monkeypatch):
