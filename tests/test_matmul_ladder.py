@@ -18,7 +18,7 @@ def wide(bits: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.key)
+@pytest.mark.parametrize("rung", [*RUNGS, *HOPPER], ids=lambda rung: rung.key)
 @pytest.mark.parametrize(("M", "N", "K"), [(1, 8, 8), (130, 264, 72), (128, 128, 64)])
 def test_a_rung_launched_as_on_the_gpu_is_right(rung, M, N, K):
     if not rung.ragged:
@@ -31,7 +31,11 @@ def test_a_rung_launched_as_on_the_gpu_is_right(rung, M, N, K):
     C = np.empty((M, N), np.uint16 if rung.output == "bf16" else np.float32)
     kernel = simt.compile(rung.text()).kernel(rung.entry)
     kernel.max_dynamic_shared_size_bytes = max(rung.shared, 48 * 1024)
-    report = kernel.launch(rung.grid(M, N), rung.block, [A, B, simt.Output(C), np.int32(M), np.int32(N), np.int32(K)], rung.shared)
+    arrays = [A, B, simt.Output(C)]
+    if rung.boxes:
+        arrays = [simt.tensor_map(x, box, "128B", dtype="bfloat16", l2="256B") for x, box in zip(arrays, rung.boxes, strict=True)]
+    grid = (min(3, *rung.grid(M, N)),) if rung.persistent else rung.grid(M, N)  # fewer blocks than tiles, if there are four
+    report = kernel.launch(grid, rung.block, [*arrays, np.int32(M), np.int32(N), np.int32(K)], rung.shared)
     assert report.ok, str(report)
     got, right = wide(C) if rung.output == "bf16" else C.astype(np.float64), exact[0] @ exact[1]
     assert not np.linalg.norm(got - right) > TOLERANCE[rung.output] * np.linalg.norm(right)
@@ -56,12 +60,12 @@ def test_the_staged_product_takes_other_tiles(BM, BN, BK, stages):
 
 
 def test_every_16_bit_rung_of_the_ladder_multiplies_bf16():
-    for rung in RUNGS:
+    for rung in (*RUNGS, *HOPPER):
         assert COURSE.kernel(Key.parse(rung.key)).is_file()
         assert ("__nv_bfloat16" in rung.text()) == (rung.inputs == "bf16"), rung.key
         assert "using T = __half;" not in rung.text()
 
 
 def test_hoppers_rungs_come_last_and_none_stands_twice():
-    keys = [rung.key for rung in RUNGS] + [key for key, *_ in HOPPER]
+    keys = [rung.key for rung in (*RUNGS, *HOPPER)]
     assert keys == sorted(keys) and len(set(keys)) == len(keys)

@@ -36,6 +36,8 @@ class Rung:
     line: bool = False  # the grid is 1-D
     shared: int = 0  # bytes, dynamic
     ragged: bool = True  # takes any M, and N and K that are multiples of 8
+    boxes: tuple[tuple[int, int], ...] = ()  # of the tensor maps of A, B and C, where it takes maps
+    persistent: bool = False  # one block an SM for all tiles
 
     @property
     def entry(self) -> str:
@@ -59,8 +61,18 @@ RUNGS = (
     Rung("ch20_matmul_swizzled", (128, 128), (256,), "bf16", "bf16"),
     Rung("ch21_matmul_stages", (128, 256), (256,), "bf16", "bf16", line=True, shared=3 * (128 + 256) * 64 * 2),
 )
-# Hopper's: they take tensor maps of A, B and C; threads of a block, further bytes of shared memory, one block an SM for all tiles.
-HOPPER = (("ch26_matmul_wgmma", 256, 0, False), ("ch27_matmul_specialised", 384, 32768, True))
+STAGE = (128 + 256) * 64 * 2  # bytes of a stage of Hopper's rungs
+
+
+def hopper(key: str, threads: int, shared: int, *, persistent: bool = False) -> Rung:
+    return Rung(key, (128, 256), (threads,), "bf16", "bf16", line=True, shared=shared, boxes=((128, 64), (64, 64), (64, 64)), persistent=persistent)
+
+
+HOPPER = (
+    hopper("ch26_matmul_wgmma", 256, 4 * STAGE),
+    hopper("ch27_matmul_mma", 384, 3 * STAGE + 128 * 256 * 2, persistent=True),
+    hopper("ch27_matmul_specialised", 384, 4 * STAGE + 2 * 16384, persistent=True),
+)
 
 
 def launcher(cp: Any, rung: Rung) -> Any:
@@ -77,11 +89,10 @@ def launcher(cp: Any, rung: Rung) -> Any:
     return call
 
 
-def hopper_launcher(cp: Any, name: str, threads: int, further: int, persistent: bool) -> Any:
-    """`launcher` for a rung that takes tensor maps; its tiles are 128 x 256, of 64 along K, in four stages."""
+def hopper_launcher(cp: Any, rung: Rung) -> Any:
+    """`launcher` for a rung that takes tensor maps."""
     from lanewise.twin.tensor_map import descriptor, tensor_map
 
-    rung = Rung(name, (128, 256), (threads,), "bf16", "bf16", line=True, shared=4 * (128 + 256) * 128 + further)
     kernel = cp.RawKernel(rung.text(), rung.entry, options=("-arch=sm_90a", "--std=c++17", f"-I{find_course().root / 'kernels'}"))
     kernel.max_dynamic_shared_size_bytes = rung.shared
     made: dict[tuple[int, ...], Any] = {}  # pointer and shape → descriptor: a launch that is timed shouldn't make it
@@ -90,13 +101,13 @@ def hopper_launcher(cp: Any, name: str, threads: int, further: int, persistent: 
     def call(a: Any, b: Any, c: Any) -> None:
         (m, n), k = c.shape, a.shape[1]
         maps = []
-        for x, box in ((a, (128, 64)), (b, (64, 64)), (c, (64, 64))):
+        for x, box in zip((a, b, c), rung.boxes, strict=True):
             key = (x.data.ptr, *x.shape, *box)
             if key not in made:
                 made[key] = descriptor(tensor_map(x, box, "128B", dtype="bfloat16", l2="256B"))
             maps.append(made[key])
         (tiles,) = rung.grid(m, n)
-        kernel((min(processors, tiles) if persistent else tiles,), rung.block, (*maps, *map(np.int32, (m, n, k))), shared_mem=rung.shared)
+        kernel((min(processors, tiles) if rung.persistent else tiles,), rung.block, (*maps, *map(np.int32, (m, n, k))), shared_mem=rung.shared)
 
     return call
 
@@ -171,12 +182,8 @@ def measure(n: int) -> list[results.Row]:
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = False
     rows = []
-    for r in RUNGS:
-        rows.append(compared(cp, r.key, r.inputs, r.output, r.ragged, launcher(cp, r), n))
-    hopper = cp.cuda.Device().compute_capability == "90"
-    for key, threads, further, persistent in HOPPER if hopper else ():
-        if (find_course().root / "kernels" / f"{key}.cu").is_file():
-            rows.append(compared(cp, key, "bf16", "bf16", True, hopper_launcher(cp, key, threads, further, persistent), n))
+    for r in (*RUNGS, *(HOPPER if cp.cuda.Device().compute_capability == "90" else ())):
+        rows.append(compared(cp, r.key, r.inputs, r.output, r.ragged, (hopper_launcher if r.boxes else launcher)(cp, r), n))
     return rows
 
 
