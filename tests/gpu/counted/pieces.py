@@ -113,19 +113,19 @@ def overlap(shape: tuple[int, ...], box: tuple[int, ...], at: tuple[int, ...], s
 
 def box_load(
     shape: tuple[int, ...], box: tuple[int, ...], at: tuple[int, ...], dtype: str = "float32", swizzle: str = "none", fill: str = "zero", l2: str = "none",
-    step: int = 1, multicast: bool = False,
+    step: int = 1,
 ) -> Case:  # fmt: skip
-    """`at`: in the order of the array's axes. `step`: along the last but one. `multicast`: for both blocks of a cluster."""
+    """`at`: in the order of the array's axes. `step`: along the last but one."""
     rank, size = len(shape), np.dtype(dtype).itemsize
     steps = tuple(step if axis == rank - 2 else 1 for axis in range(rank))
     counts = tuple(-(-b // s) for b, s in zip(box, steps, strict=True))
-    inner, nbytes, blocks = box[-1] * size, int(np.prod(counts)) * size, 1 + multicast
+    nbytes = int(np.prod(counts)) * size
 
     def args() -> list:
         from lanewise import simt
 
         x = words(int(np.prod(shape)) * size // 4, dtype).reshape(shape)
-        return [simt.tensor_map(x, box, swizzle, element_strides=steps, fill=fill, l2=l2), np.zeros((blocks, nbytes // 4), np.uint32)]
+        return [simt.tensor_map(x, box, swizzle, element_strides=steps, fill=fill, l2=l2), np.zeros(nbytes // 4, np.uint32)]
 
     def expect(x: Any, y: np.ndarray) -> np.ndarray:
         out = np.zeros(counts, dtype)
@@ -133,18 +133,14 @@ def box_load(
             out.view(np.uint32)[...] = 0x7FF77FF7
         there, here = overlap(shape, box, at, steps)
         out[here] = x.passed[there]
-        return np.tile(out.reshape(-1).view(np.uint32), (blocks, 1))
+        return out.reshape(-1).view(np.uint32)
 
-    more = "".join(f"_{word}" for word in (swizzle if swizzle != "none" else "", fill if fill != "zero" else "", f"l2_{l2}" if l2 != "none" else "",
-                                           f"step_{step}" if step > 1 else "", "to_two" if multicast else "") if word)  # fmt: skip
-    copy = f'asm volatile("cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{".multicast::cluster" if multicast else ""} '
-    copy += f'[%0], [%1, {{{coordinates(at)}}}], [%2]{", 3" if multicast else ""};" ::"r"(to), "l"(&x), "r"(bar) : "memory");'
-    meet = "    cluster_arrive();\n    cluster_wait();\n" if multicast else ""
-    issuer = "t == 0 && cluster_rank() == 0" if multicast else "t == 0"
-    body = f"{READY.replace('BYTES', str(nbytes))}{meet}    if ({issuer}) {copy}\n{WAIT}"
-    body += write_out(nbytes // 4, place(inner, swizzle)).replace("y[i]", f"y[{nbytes // 4} * blockIdx.x + i]") + meet
-    entry = named("box_load", shape, box, at, dtype, more)
-    return case(entry, "const __grid_constant__ TensorMap x, unsigned* y", body, args, 1, expect, blocks)
+    options = (swizzle if swizzle != "none" else "", fill if fill != "zero" else "", f"l2_{l2}" if l2 != "none" else "", f"step_{step}" if step > 1 else "")
+    copy = f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {{{coordinates(at)}}}], [%2];"
+    body = f"""{READY.replace("BYTES", str(nbytes))}    if (t == 0) asm volatile("{copy}" ::"r"(to), "l"(&x), "r"(bar) : "memory");
+{WAIT}{write_out(nbytes // 4, place(box[-1] * size, swizzle))}"""
+    entry = named("box_load", shape, box, at, dtype, "".join(f"_{word}" for word in options if word))
+    return case(entry, "const __grid_constant__ TensorMap x, unsigned* y", body, args, 1, expect)
 
 
 def box_store(shape: tuple[int, ...], box: tuple[int, ...], at: tuple[int, ...], dtype: str = "float32", swizzle: str = "none", add: bool = False) -> Case:
@@ -172,47 +168,20 @@ def box_store(shape: tuple[int, ...], box: tuple[int, ...], at: tuple[int, ...],
     return case(entry, "const __grid_constant__ TensorMap x", body, args, 0, expect)
 
 
-# ------------------------------------------------------------------------------------------------ between blocks, and ahead
+# ------------------------------------------------------------------------------------------------ what is asked for ahead
 
 
-def run_to_two(size: int, source: int, to: int) -> Case:
-    body = f"""{READY.replace("BYTES", str(size))}    cluster_arrive();
-    cluster_wait();
-    if (t == 0 && cluster_rank() == 0)
-        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], 3;"
-                     ::"r"(to + {to}), "l"(x + {source // 4}), "r"({size}), "r"(bar) : "memory");
-{WAIT}{write_out(size // 4, f"i + {to // 4}").replace("y[i]", f"y[{size // 4} * blockIdx.x + i]")}    cluster_arrive();
-    cluster_wait();
-"""
-    return case(
-        f"run_load_{size}_{source}_{to}_to_two", "const unsigned* x, unsigned* y", body,
-        lambda: [words((source + size) // 4 + 8), np.zeros((2, size // 4), np.uint32)], 1,
-        lambda x, y: np.tile(x[source // 4 :][: size // 4], (2, 1)), blocks=2,
-    )  # fmt: skip
+def prefetch(entry: str, parameter: str, operands: str, given: str) -> Case:
+    """Of a run, or of a box, into L2: the kernel writes one number of its own."""
 
+    def args() -> list:
+        from lanewise import simt
 
-def run_between(size: int, source: int, to: int) -> Case:
-    """From the shared memory of one block of a cluster to the other's."""
-    body = f"""    if (cluster_rank() == 1 && t == 0) {{
-        mbarrier_init(bar, 1);
-        fence_mbarrier_init();
-        mbarrier_arrive_expect_tx(bar, {size});
-    }}
-{filled(size // 4, "7 + i", f"i + {source // 4}")}    cluster_arrive();
-    cluster_wait();
-    if (cluster_rank() == 0 && t == 0)
-        asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
-                     ::"r"(map_to_rank(to, 1) + 4096 + {to}), "r"(to + {source}), "r"({size}), "r"(map_to_rank(bar, 1)) : "memory");
-    if (cluster_rank() == 1) {{
-        mbarrier_wait_parity(bar, 0);
-{write_out(size // 4, f"1024 + i + {to // 4}")}    }}
-    cluster_arrive();
-    cluster_wait();
-"""
-    return case(
-        f"run_between_{size}_{source}_{to}", "unsigned* y", body, lambda: [np.zeros(size // 4, np.uint32)], 0,
-        lambda y: 7 + np.arange(size // 4, dtype=np.uint32), blocks=2,
-    )  # fmt: skip
+        x = words(1024, "float32").reshape(16, 64)
+        return [simt.tensor_map(x, (8, 32)) if "Map" in parameter else x, np.zeros(64, np.uint32)]
+
+    body = f'    if (t == 0) asm volatile("cp.async.bulk.prefetch.{operands};" ::{given} : "memory");\n    y[t] = t + (to + bar) % 1;\n'
+    return case(entry, f"{parameter} x, unsigned* y", body, args, 1, lambda x, y: np.arange(64, dtype=np.uint32))
 
 
 # ------------------------------------------------------------------------------------------------ which
@@ -231,7 +200,6 @@ RUNS = [
     *(run_store(*run) for run in ((2048, 16, 16), (2048, 16, 112), (48, 96, 16), (48, 96, 0), (128, 16, 0), (160, 0, 16), (4096, 0, 16), (4096, 16, 16))),
     run_store(2048, 16, 0, "add", "float32"), run_store(2048, 16, 16, "add", "float32"), run_store(2048, 0, 16, "add", "float16"),
     run_store(2048, 16, 0, "add", "uint64"), run_store(2048, 0, 16, "min", "int32"), run_store(2048, 16, 32, "or", "uint32"),
-    run_to_two(2048, 16, 0), run_to_two(2048, 0, 16), run_between(2048, 0, 0), run_between(2048, 16, 32),
 ]  # fmt: skip
 BOXES = [
     # rows of all lengths, beginning at a sector and in its middle
@@ -254,7 +222,7 @@ BOXES = [
     box_load((16, 256), (8, 48), (3, 16), "uint8"), box_load((16, 128), (8, 24), (3, 8), "float16"), box_load((16, 32), (8, 6), (3, 2), "float64"),
     box_load((4, 256), (2, 256), (1, 2), "float64"), box_load((16, 136), (8, 56), (3, 104), "float16"), box_load((16, 68), (8, 12), (3, 60), fill="nan"),
     *(box_load((16, 64), (8, 20), (3, 4), l2=l2) for l2 in ("64B", "128B", "256B")), box_load((16, 64), (8, 4), (3, 4), l2="256B"),
-    box_load((32, 64), (16, 12), (3, 4), step=2), box_load((16, 68), (8, 12), (3, 60), multicast=True), box_load((16, 64), (8, 20), (3, 4), multicast=True),
+    box_load((32, 64), (16, 12), (3, 4), step=2),
     # stores
     *(box_store((16, 128), (8, inner // 4), (3, shift // 4)) for inner, shift in ((48, 0), (48, 16), (80, 16), (112, 16), (144, 0), (144, 16), (256, 16))),
     *(box_store((16, 68), (8, inner // 4), (3, at // 4)) for inner, at in ((48, 48), (48, 240), (112, 192), (256, 144))),
@@ -264,4 +232,8 @@ BOXES = [
     box_store((16, 64), (8, 12), (3, 4), add=True), box_store((16, 68), (8, 20), (3, 4), add=True),
     box_store((16, 136), (8, 56), (3, 104), "float16", add=True),
 ]  # fmt: skip
-CASES: list[Case] = [*RUNS, *BOXES]
+AHEAD = [
+    prefetch("run_ahead", "const float*", "L2.global [%0], %1", '"l"(x + 4), "r"(2048)'),
+    prefetch("box_ahead", "const __grid_constant__ TensorMap", "tensor.2d.L2.global.tile [%0, {4, 3}]", '"l"(&x)'),
+]
+CASES: list[Case] = [*RUNS, *BOXES, *AHEAD]
