@@ -4,7 +4,7 @@ The PTX still shows them apart (`As[ty][k]` … `As[ty][k + 3]` in an unrolled l
 The rules were read off the machine code of our NVRTC (about fifty small kernels) and agree with Nsight Compute's counters on an H200:
 accesses of one base register in one basic block, nothing between them that orders shared memory; of a 16-byte window, three or four words make one
 128-bit load (four words one 128-bit store), an aligned pair one 64-bit access. Alignment is what arithmetic on addresses proves: the largest power
-of two, up to 16, that divides a register's value in every lane.
+of two, up to 16, that divides a register's value in every lane. Of a static variable named in the access itself ptxas knows the very address.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from .blocks import Graph, writes
 from .ptx import Address, Imm, Instruction, Operand, Reg, Symbol
 
 TOP = 16  # bytes of the widest access
+STATIC = ""  # the base of all static variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +81,15 @@ def _made(i: Instruction, known: dict[str, int], symbols: dict[str, int]) -> int
     return 1
 
 
-def _symbol_alignments(variables) -> dict[str, int]:
-    """Addresses of the static shared variables as ptxas places them, one after the other; dynamic memory starts 16-byte aligned."""
+def _places(variables) -> dict[str, int]:
+    """Where ptxas places the static shared variables, one after the other."""
     found: dict[str, int] = {}
     offset = 0
     for v in variables:
-        if not v.size:
-            found[v.name] = TOP
-            continue
-        offset = (offset + v.align - 1) // v.align * v.align
-        found[v.name] = _low(offset)
-        offset += v.size
+        if v.size:
+            offset = (offset + v.align - 1) // v.align * v.align
+            found[v.name] = offset
+            offset += v.size
     return found
 
 
@@ -99,11 +98,12 @@ def joined_accesses(graph: Graph, variables) -> dict[int, Joined]:
     body = graph.body
     if not any(_words(i) for i in body):
         return {}
-    symbols = _symbol_alignments(variables)
-    known = {**symbols, **alignments(body, symbols)}
+    places = _places(variables)
+    symbols = {v.name: _low(places.get(v.name, 0)) for v in variables}  # dynamic memory starts 16-byte aligned
+    known = {**symbols, **alignments(body, symbols), STATIC: TOP}
     found: dict[int, Joined] = {}
     for block in graph.blocks:
-        runs: dict[str, _Run] = {"ld": _Run(), "st": _Run()}
+        runs: dict[str, _Run] = {"ld": _Run(places), "st": _Run(places)}
         for k in range(block.start, block.end):
             i = body[k]
             words = _words(i)
@@ -135,7 +135,7 @@ def _address(i: Instruction) -> Address | None:
 
 def _words(i: Instruction) -> int:
     """Words of a plain shared load or store that could be joined (1 or 2), else 0."""
-    if i.opcode not in ("ld", "st") or i.predicate is not None or not _shared(i) or "volatile" in i.modifiers or "v4" in i.modifiers:
+    if i.opcode not in ("ld", "st") or i.predicate is not None or not _shared(i) or not {"volatile", "v4", "shared::cluster"}.isdisjoint(i.modifiers):
         return 0
     address = _address(i)
     if address is None or not isinstance(address.base, Reg | Symbol) or i.modifiers[-1] not in ("f32", "u32", "s32", "b32"):
@@ -154,16 +154,19 @@ def _orders(i: Instruction) -> bool:
 
 
 class _Run:
-    """Accesses of one kind since something ordered memory, by their base."""
+    """Accesses of one kind since something ordered memory, by their base. Static variables, whose places are known, are one base."""
 
-    def __init__(self) -> None:
+    def __init__(self, places: dict[str, int]) -> None:
+        self.places = places
         self.by_base: dict[str, list[tuple[int, int, int]]] = {}  # (offset, words, index)
 
     def add(self, i: Instruction, index: int, words: int) -> None:
         address = _address(i)
         assert address is not None and isinstance(address.base, Reg | Symbol)
         offset = address.offset + (address.base.offset if isinstance(address.base, Symbol) else 0)
-        self.by_base.setdefault(address.base.name, []).append((offset, words, index))
+        place = self.places.get(address.base.name)
+        base, offset = (address.base.name, offset) if place is None else (STATIC, place + offset)
+        self.by_base.setdefault(base, []).append((offset, words, index))
         self.load = i.opcode == "ld"
 
     def close(self, known: dict[str, int], found: dict[int, Joined]) -> None:

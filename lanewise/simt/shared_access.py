@@ -166,7 +166,14 @@ def each_shared(g: Group, iid: int, address: Value, total: int, access: str) -> 
     return index, offsets[index], columns[index]
 
 
-def _count_shared_each(m: Machine, g: Group, iid: int, offsets: ndarray, total: int, load: bool) -> None:
+def _count_shared_each(m: Machine, g: Group, iid: int, offsets: ndarray, columns: ndarray, total: int, load: bool) -> None:
+    """Of lanes that go to their own block's memory: what other blocks of the cluster have isn't counted as shared memory."""
+    if m.cluster > 1:
+        own = np.flatnonzero(columns == np.broadcast_to(g.block_columns, g.shape).ravel())
+        if len(own) < len(offsets):
+            if not len(own):
+                return
+            g, offsets = lanes_group(g, own), offsets[own]
     counts = m.counts[iid]
     counts[0] += g.nwarps
     warps = np.broadcast_to(g.warp_columns, g.shape).ravel()
@@ -188,9 +195,9 @@ def _load_shared_each(g: Group, iid: int, address: Value, dtype: Any, size: int,
     if len(offsets):
         joined = m.program.sites[iid].joined
         if joined is None:
-            _count_shared_each(m, who, iid, offsets, total, not rows)
+            _count_shared_each(m, who, iid, offsets, columns, total, not rows)
         elif joined.bytes:
-            _count_shared_each(m, who, iid, offsets - joined.back, joined.bytes, True)
+            _count_shared_each(m, who, iid, offsets - joined.back, columns, joined.bytes, True)
         if m.check:
             batch.shared_check.read_each(who, iid, offsets, columns, total)
     values = []
@@ -217,9 +224,9 @@ def _store_shared_each(g: Group, iid: int, address: Value, values: tuple, size: 
         flat = [f[index] for f in flat]
     joined = m.program.sites[iid].joined
     if joined is None:
-        _count_shared_each(m, who, iid, offsets, total, False)
+        _count_shared_each(m, who, iid, offsets, columns, total, False)
     elif joined.bytes:
-        _count_shared_each(m, who, iid, offsets - joined.back, joined.bytes, False)
+        _count_shared_each(m, who, iid, offsets - joined.back, columns, joined.bytes, False)
     if m.check:
         batch.shared_check.write_each(who, iid, offsets, columns, total, flat, size)
     m.stores += 1

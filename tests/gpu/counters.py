@@ -20,17 +20,22 @@ LIMIT_S = 1500  # some 1200 kernels, each as often as its metrics need passes
 
 @dataclass(frozen=True)
 class Metric:
-    """Nsight Compute's metrics for one counter of ours: their sum, divided by `per`."""
+    """Nsight Compute's metrics for one counter of ours: their sum, divided by `per`. `also`: of instructions that older GPUs lack."""
 
     names: tuple[str, ...]
     per: int = 1
+    also: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return " + ".join(self.names) + (f", divided by {self.per}" if self.per > 1 else "")
+        return " + ".join(self.names + self.also) + (f", divided by {self.per}" if self.per > 1 else "")
 
 
-def _metric(*bases: str, per: int = 1) -> Metric:
-    return Metric(tuple(f"{base}.sum" for base in bases), per)
+def _metric(*bases: str, per: int = 1, also: tuple[str, ...] = ()) -> Metric:
+    return Metric(tuple(f"{base}.sum" for base in bases), per, tuple(f"{base}.sum" for base in also))
+
+
+# Wavefronts by instruction. l1tex__data_pipe_lsu_wavefronts_mem_shared_op_* counts repeats, too, of accesses that found a bank taken by something else.
+WAVEFRONTS = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op"
 
 
 # Our counter → Nsight Compute's metrics (lanewise/simt/counters.py says the same).
@@ -40,9 +45,9 @@ METRICS = {
     "global_store_requests": _metric("l1tex__t_requests_pipe_lsu_mem_global_op_st"),
     "global_store_sectors": _metric("l1tex__t_sectors_pipe_lsu_mem_global_op_st"),
     "shared_load_requests": _metric("smsp__sass_inst_executed_op_shared_ld"),
-    "shared_load_wavefronts": _metric("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld"),
+    "shared_load_wavefronts": _metric(f"{WAVEFRONTS}_ld", also=(f"{WAVEFRONTS}_ldsm",)),
     "shared_store_requests": _metric("smsp__sass_inst_executed_op_shared_st"),
-    "shared_store_wavefronts": _metric("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st"),
+    "shared_store_wavefronts": _metric(f"{WAVEFRONTS}_st", also=(f"{WAVEFRONTS}_stsm",)),
     "dram_read_bytes": _metric("dram__bytes_read"),
     "dram_write_bytes": _metric("dram__bytes_write"),
 }
@@ -65,6 +70,9 @@ ASIDE = [
     "smsp__inst_executed_op_shared_atom.sum",
     "smsp__sass_inst_executed_op_shared.sum",
     "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "l1tex__data_bank_conflicts_type_arbitration.sum",
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
     "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
     "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
@@ -104,7 +112,8 @@ def read(only: str = "") -> tuple[list[Reading], list[str]]:
     compile_ahead(only)
     asked = [name for counter, metric in METRICS.items() if counter not in TENSOR_METRICS for name in metric.names]
     try:
-        more = known_metrics([*(name for metric in TENSOR_METRICS.values() for name in metric.names), *ASIDE])
+        tensor, also = ([name for metric in TENSOR_METRICS.values() for name in metric.names], [name for metric in METRICS.values() for name in metric.also])
+        more = known_metrics([*tensor, *also, *ASIDE])
     except subprocess.TimeoutExpired:
         more = []
     readings, problems = profile([*asked, *more], only)
@@ -165,7 +174,7 @@ def numbers(row: dict[str, str]) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def reading(row: dict[str, str], metric: Metric) -> int:
-    total = sum(whole(row[name]) for name in metric.names)
+    total = sum(whole(row[name]) for name in (*metric.names, *filter(row.get, metric.also)))
     if total % metric.per:
         raise ValueError(f"{' + '.join(metric.names)} is {total}, no multiple of {metric.per}: it isn't what it is taken for.")
     return total // metric.per

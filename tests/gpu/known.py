@@ -20,10 +20,7 @@ REMAINDER = Known(SHARED, "ptxas makes one 128-bit load of the three loads after
 UNROLLED = Known(SHARED, "ptxas unrolls a loop of eight steps that the PTX still has, and joins loads of neighbouring steps")
 LOADED_ONCE = "the GPU loads less often than the PTX says: ptxas keeps a value; read off the counts, not off the machine code"
 NOISE = "a few of many thousands, in one of two readings: the counter isn't exact to the last"
-PAIRED = "the compiler of the machine that was read joins loads and stores of neighbours, the pinned one doesn't; read off the counts"
 KNOWN_BY_NAME = {
-    "products.wmma_f16_wide": Known(frozenset({"global_load_requests", "global_store_requests"}), PAIRED),
-    "tensor.wmma_tiles": Known(frozenset({"shared_load_requests"}), "wmma's loads from shared memory become ldmatrix, which the request counter leaves out"),
     "attention.flash": Known(frozenset({"shared_load_wavefronts"}), NOISE),
     "course.ch04c_all_distances: one*": REMAINDER,
     "course.ch06d_tolerance: 70 rows": Known(SECTORS, NOISE),
@@ -35,11 +32,6 @@ KNOWN_BY_NAME = {
     "course.ch14c_packed_lengths*": Known(GLOBAL, LOADED_ONCE),
     "course.ch16_flash_backward*": Known(SHARED, LOADED_ONCE),
     "course.ch16d_add_to_dq*": Known(SHARED, LOADED_ONCE),
-    "course.ch25_query_tile*": Known(frozenset({"shared_load_requests"}), "more loads than the pinned compiler makes, as many wavefronts; not explained"),
-    "course.ch27_cluster_sum*": Known(SHARED, "more loads than the pinned compiler makes; not explained"),
-    "course.ch28_flash_causal*": Known(
-        frozenset({"shared_load_wavefronts", "shared_store_wavefronts"}), "warps store to shared memory while others multiply: as many requests; not explained"
-    ),
 }
 
 

@@ -6,7 +6,10 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from lanewise import simt
 
 GPU = Path(__file__).resolve().parents[1] / "gpu"
 sys.path.insert(0, str(GPU))
@@ -139,6 +142,94 @@ def test_the_table_of_nsight_compute_is_read() -> None:
     assert "tensor_operations" not in numbers(rows[0])[0], "a GPU without one of the metrics"
     with pytest.raises(ValueError, match="is 1205, no multiple of 4"):
         numbers(rows[0] | {warps: "1,205.00"})
+
+
+SUM = """extern "C" __global__ void k(const float* x, float* y) {
+    __shared__ float before[%d], numbers[512];
+    numbers[threadIdx.x] = before[threadIdx.x %% %d] = x[threadIdx.x];
+    __syncthreads();
+    const float* at = numbers + %s;
+    float sum = before[0] + before[1];
+    for (int i = 0; i < 10; ++i) sum = sum * 2 + at[i];
+    y[threadIdx.x] = sum;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("words", "index", "loads"),
+    [
+        (2, "0", 3),  # places 0 to 47 of shared memory: 3 of 16 bytes, the first one of both arrays
+        (2, "4 * threadIdx.x", 1 + 5),  # at 8 + 16 t: five of 8 bytes
+        (4, "4 * threadIdx.x", 1 + 3),  # at 16 + 16 t: two of 16 bytes and one of 8
+        (3, "0", 1 + 3),  # places 0 to 7, and 12 to 51: one word, two of 16 bytes, the last word
+    ],
+)
+def test_neighbours_are_loaded_together_where_ptxas_knows_the_place(words: int, index: str, loads: int) -> None:
+    """As the machine code has it."""
+    report = simt.compile(SUM % (words, words, index)).kernel("k").launch(1, 32, (np.ones(32, np.float32), np.zeros(32, np.float32)))
+    assert report.counters.shared_load_requests == loads
+
+
+WMMA = """#include <mma.h>
+using namespace nvcuda;
+extern "C" __global__ void k(const {type}* given, {type}* y) {{
+    __shared__ __align__(128) {type} tile[2048];
+    wmma::fragment<wmma::{use}, {shape}, {type}{operand}> f;
+    for (int i = threadIdx.x; i < 2048; i += 32) tile[i] = given[i];
+    __syncwarp();
+    wmma::load_matrix_sync(f, {place}, {pitch}{accumulator});
+    for (int i = 0; i < f.num_elements; ++i) y[threadIdx.x * f.num_elements + i] = f.x[i];
+}}"""
+
+
+def wmma_loads(use: str, shape: str, type: str, major: str, place: str, pitch: int) -> tuple[int, int, int]:
+    """(requests of global memory, requests and wavefronts of shared memory) of one load_matrix_sync."""
+    major = f", wmma::{'mem_' if use == 'accumulator' else ''}{major}_major"
+    operand, accumulator = ("", major) if use == "accumulator" else (major, "")
+    text = WMMA.format(use=use, shape=shape, type=type, operand=operand, accumulator=accumulator, place=place, pitch=pitch)
+    kind = {"half": np.float16, "float": np.float32, "signed char": np.int8}[type]
+    c = simt.compile(text).kernel("k").launch(1, 32, (np.ones(2048, kind), np.zeros(2048, kind))).counters
+    return c.global_load_requests, c.shared_load_requests, c.shared_load_wavefronts
+
+
+@pytest.mark.parametrize(
+    ("use", "shape", "type", "major", "requests"),
+    [
+        ("accumulator", "16, 16, 16", "float", "row", 4),  # pairs
+        ("accumulator", "16, 16, 16", "float", "col", 8),
+        ("accumulator", "8, 32, 16", "float", "row", 8),  # dealt out as n32m8's, so pairs lie in columns
+        ("accumulator", "8, 32, 16", "float", "col", 4),
+        ("accumulator", "32, 8, 16", "float", "row", 4),
+        ("accumulator", "32, 8, 16", "float", "col", 8),
+        ("accumulator", "8, 32, 16", "half", "row", 4),
+        ("matrix_a", "16, 16, 16", "half", "col", 4),
+        ("matrix_b", "8, 32, 16", "half", "row", 8),
+        ("matrix_a", "16, 16, 16", "signed char", "row", 2),
+        ("matrix_a", "16, 16, 16", "signed char", "col", 8),  # bytes
+        ("matrix_b", "8, 32, 16", "signed char", "row", 16),
+        ("matrix_b", "8, 32, 16", "signed char", "col", 4),
+    ],
+)
+def test_requests_of_wmma(use: str, shape: str, type: str, major: str, requests: int) -> None:
+    """As the machine code has it."""
+    assert wmma_loads(use, shape, type, major, "given", 32)[0] == requests
+
+
+@pytest.mark.parametrize(
+    ("use", "shape", "type", "major", "pitch", "requests", "wavefronts"),
+    [
+        ("matrix_a", "16, 16, 16", "half", "row", 16, 0, 8),  # 4 matrices; rows of 32 bytes: 8 of them begin in 4 places, two at a time in each
+        ("matrix_a", "16, 16, 16", "half", "col", 24, 0, 4),  # rows of 48 bytes begin in 8 places
+        ("matrix_b", "8, 32, 16", "half", "row", 40, 0, 8),  # 8 matrices
+        ("matrix_a", "8, 32, 16", "signed char", "row", 16, 0, 1),
+        ("matrix_a", "8, 32, 16", "signed char", "col", 32, 4, 4 * 4),  # bytes of 16 rows, four of which share a bank
+        ("accumulator", "16, 16, 16", "float", "row", 24, 4, 4 * 2),  # 64 bits a lane: 2 wavefronts
+        ("accumulator", "16, 16, 16", "float", "row", 16, 4, 4 * 4),  # every second row begins in the same bank
+        ("accumulator", "16, 16, 16", "float", "col", 16, 8, 8 * 4),  # 8 rows of 4 columns, 32 words apart
+    ],
+)
+def test_wmma_reads_shared_memory_as_ldmatrix_where_it_can(use: str, shape: str, type: str, major: str, pitch: int, requests: int, wavefronts: int) -> None:
+    assert wmma_loads(use, shape, type, major, "tile", pitch)[1:] == (requests, wavefronts)
 
 
 def test_what_a_kernel_asks_of_tensor_cores_and_the_copy_engine() -> None:

@@ -17,8 +17,9 @@ from .. import global_access, shared_access
 from ..arithmetic import add32, add64
 from ..codegen import Emitter, vector, width_of
 from ..ptx import Address, Instruction, Reg
+from ..shapes import take_rows
 from ..values import f16, f32, f64, full, i64, ndarray, u16, u32, u64
-from . import matrix
+from . import matrix, quads
 from .fragments import BITS, HOLD, LANE, Layout, by_warp, elements, gather, layout, remember, scatter, to_lanes
 from .memory import address_text, space_of
 from .warp import warps
@@ -37,11 +38,15 @@ class Product:
     c: Layout
     d: Layout
     saturate: bool
+    differ: bool = False  # of single bits: count those that differ (.xor), not those that are both set (.and)
 
 
 def multiply(g, p: Product, a: tuple, b: tuple, c: tuple) -> tuple:
     """The registers of D."""
-    product = gather(g, a, p.a) @ gather(g, b, p.b)
+    left, right = gather(g, a, p.a), gather(g, b, p.b)
+    product = left @ right
+    if p.differ:
+        product = left.sum(axis=3)[..., None] + right.sum(axis=2)[..., None, :] - 2 * product
     addend = gather(g, c, p.c)
     if p.d.type == "s32":
         total = product.astype(i64) + addend
@@ -68,7 +73,8 @@ def flops(i: Instruction) -> int:
     if i.opcode == "wmma" and i.modifiers[0] != "mma":
         return 0
     m, n, k = shape_of(i)
-    return 2 * m * n * k
+    products = quads.PRODUCTS if (m, n, k) == (8, 8, 4) and i.opcode == "mma" and "f64" not in i.modifiers else 1
+    return 2 * m * n * k * products
 
 
 _MMA = {  # element types of A and B → shapes
@@ -76,6 +82,8 @@ _MMA = {  # element types of A and B → shapes
     "tf32": {(16, 8, 4), (16, 8, 8)},
     **dict.fromkeys(("e4m3", "e5m2"), {(16, 8, 16), (16, 8, 32)}),
     **dict.fromkeys(("s8", "u8"), {(8, 8, 16), (16, 8, 16), (16, 8, 32)}),
+    **dict.fromkeys(("s4", "u4"), {(8, 8, 32), (16, 8, 32), (16, 8, 64)}),
+    "b1": {(8, 8, 128), (16, 8, 128), (16, 8, 256)},
     "f64": {(8, 8, 4), (16, 8, 4), (16, 8, 8), (16, 8, 16)},
 }
 _WMMA = {
@@ -86,9 +94,10 @@ _WMMA = {
 _RESULT = {
     **dict.fromkeys(("f16", "e4m3", "e5m2"), {"f16", "f32"}),
     **dict.fromkeys(("bf16", "tf32"), {"f32"}),
-    **dict.fromkeys(("s8", "u8"), {"s32"}),
+    **dict.fromkeys(("s8", "u8", "s4", "u4", "b1"), {"s32"}),
     "f64": {"f64"},
 }
+_MIXED = ({"s8", "u8"}, {"s4", "u4"}, {"e4m3", "e5m2"})  # types that A and B may have differently
 
 
 def _types(e: Emitter, i: Instruction) -> tuple[str, str, str, str]:
@@ -111,19 +120,40 @@ def emit_mma(e: Emitter, i: Instruction) -> None:
         raise e.unsupported("sparse and scaled products")
     d_type, a_type, b_type, c_type = _types(e, i)
     m, n, k = shape_of(i)
+    d, a, b, c = map(vector, i.operands[:4])
+    if i.opcode == "mma" and (m, n, k, a_type, b_type) == (8, 8, 4, "f16", "f16"):
+        _emit_quads(e, i, d_type, c_type)
+        return
     shapes = (_MMA if i.opcode == "mma" else _WMMA).get(a_type, set())
-    if (m, n, k) not in shapes or d_type not in _RESULT[a_type] or c_type not in _RESULT[a_type]:
+    if (m, n, k) not in shapes or d_type not in _RESULT[a_type] or c_type not in _RESULT[a_type] or a_type != b_type and {a_type, b_type} not in _MIXED:
         raise e.unsupported("this shape with these element types")
+    if i.opcode == "mma" and d_type != c_type:
+        raise e.unsupported("C of another type than D")
     if i.opcode == "mma" and not {"row", "col"} <= set(i.modifiers):
         raise e.unsupported("A in columns or B in rows")
-    d, a, b, c = map(vector, i.operands[:4])
     product = Product(
         layout("a", m, k, a_type, _count(a, a_type)), layout("b", k, n, b_type, _count(b, b_type)),
         layout("c", m, n, c_type, _count(c, c_type)), layout("c", m, n, d_type, _count(d, d_type)), "satfinite" in i.modifiers,
+        "xor" in i.modifiers,
     )  # fmt: skip
     parts = [",".join(e.use(x, _register(t)) for x in registers) for registers, t in ((a, a_type), (b, b_type), (c, c_type))]
     t = e.temporary()
     e.line(f"{t}=MMA(g,{e.constant(product)},({parts[0]},),({parts[1]},),({parts[2]},))")
+    for j, register in enumerate(d):
+        e.define(register, _register(d_type), f"{t}[{j}]")
+
+
+def _emit_quads(e: Emitter, i: Instruction, d_type: str, c_type: str) -> None:
+    """mma.m8n8k4 on f16, which any of the layouts may have."""
+    turned = [m for m in i.modifiers if m in ("row", "col")]
+    if len(turned) != 2 or d_type not in _RESULT["f16"] or c_type not in _RESULT["f16"] or (d_type, c_type) == ("f16", "f32"):
+        raise e.unsupported("this shape with these element types")
+    d, a, b, c = map(vector, i.operands[:4])
+    of_d, of_c = (quads.quad_layout("c", False, t) for t in (d_type, c_type))
+    layouts = quads.quad_layout("a", turned[0] == "col", "f16"), quads.quad_layout("b", turned[1] == "row", "f16"), of_c, of_d
+    parts = [",".join(e.use(x, _register(t)) for x in registers) for registers, t in ((a, "f16"), (b, "f16"), (c, c_type))]
+    t = e.temporary()
+    e.line(f"{t}=MMAQUADS(g,({parts[0]},),({parts[1]},),({parts[2]},),{e.constant(layouts)})")
     for j, register in enumerate(d):
         e.define(register, _register(d_type), f"{t}[{j}]")
 
@@ -155,18 +185,26 @@ class Move:
 
 
 @functools.cache
-def _move(of: Layout, columns: bool, use: str) -> Move:
+def _move(of: Layout, columns: bool, use: str, matrices: bool) -> Move:
+    """As ptxas makes it, read off the machine code of every shape: lane l takes line l div 4 of a tile where lines in memory are the fragment's, else
+    single elements of several lines. `matrices`: with ldmatrix, a row of 16 bytes for each of 8 lanes.
+    """
+    bits = BITS[of.type]
     lines, length = (of.cols, of.rows) if columns else (of.rows, of.cols)
-    run = (1 if columns else 2) if use == "c" and BITS[of.type] >= 32 else max(4 // (BITS[of.type] // 8), 1)
-    total = lines * length // run // 32
-    step = np.arange(total)[:, None]
-    if length % (4 * run) == 0 and lines % 8 == 0 and not (columns and run == 1):
-        bands = lines // 8  # tiles of 8 lines by 4 runs, as in the fragments
-        major, minor = 8 * (step % bands) + (LANE >> 2), 4 * run * (step // bands) + (LANE & 3) * run
-    else:
-        position = (step * 32 + LANE) * run
-        major, minor = position // length, position % length
-    return Move(of, columns, run, major, minor)
+    run = 2 if use == "c" else max(32 // bits, 1)
+    if _straight(of, columns, use):
+        run, lanes, runs = (128 // bits, LANE[:8], 1) if matrices else (run, LANE, 4)
+        step, bands = np.arange(lines * length // run // len(lanes))[:, None], lines // 8
+        return Move(of, columns, run, 8 * (step % bands) + lanes // runs, run * (runs * (step // bands) + lanes % runs))
+    step, bands = np.arange(lines * length // 32)[:, None], length // 8
+    step, element = step // run, step % run
+    return Move(of, columns, 1, run * (4 * (step // bands) + LANE % 4) + element, 8 * (step % bands) + LANE // 4)
+
+
+def _straight(of: Layout, columns: bool, use: str) -> bool:
+    """Do the runs of a register lie in one line? Two elements of 16 bits are loaded together in any case, and exchanged."""
+    turned = use == "b" if use != "c" else of.cols == 4 * of.rows  # the accumulator of m8n32 is dealt out as that of n32m8
+    return columns == turned or BITS[of.type] == 16
 
 
 def _addresses(g, move: Move, address, stride, wide: bool):
@@ -189,27 +227,33 @@ def _positions(move: Move) -> ndarray:
 
 
 def _unit(move: Move) -> tuple[type, int]:
-    """What a lane loads or stores at a time: words of several small elements, or `run` elements of 4 or 8 bytes."""
+    """What a lane loads or stores at a time: words of several small elements, or `run` elements of 4 or 8 bytes; a byte of a turned matrix."""
     bits = BITS[move.of.type]
-    return (u32, 1) if bits < 32 else (HOLD[bits], move.run)
+    return (u32, move.run * bits // 32) if 32 > bits != move.run * bits else (HOLD[bits], move.run)
 
 
 def load_fragment(g, iid: int, space: str, move: Move, address, stride, wide: bool) -> tuple:
     """The registers of a fragment loaded from memory."""
-    bits = BITS[move.of.type]
+    bits, lanes = BITS[move.of.type], move.major.shape[1]
     unit, count = _unit(move)
+    who = g
+    if lanes < 32:
+        who, index = matrix.suppliers(g, lanes)
+        if who is not g:
+            address, stride = take_rows(address, index), take_rows(stride, index)
     loaded = []
-    for where in _addresses(g, move, address, stride, wide):
-        got = _LOAD[space](g, iid, where, unit, max(bits, 32) // 8, count)
-        loaded.append([by_warp(g, x, unit) for x in (got if count > 1 else (got,))])
+    for where in _addresses(who, move, address, stride, wide):
+        size = np.dtype(unit).itemsize
+        got = shared_access.load_shared(who, iid, where, unit, size, count, rows=True) if lanes < 32 else _LOAD[space](g, iid, where, unit, size, count)
+        loaded.append([by_warp(who, x, unit)[:, :lanes] for x in (got if count > 1 else (got,))])
     columns = max(x.shape[2] for words in loaded for x in words)
-    matrix = np.empty((len(warps(g).index), columns, move.of.rows * move.of.cols), HOLD[bits])
-    packed = np.empty((*matrix.shape[:2], 32, count), unit)
+    whole = np.empty((len(warps(g).index), columns, move.of.rows * move.of.cols), HOLD[bits])
+    packed = np.empty((*whole.shape[:2], lanes, count), unit)
     for place, words in zip(_positions(move), loaded, strict=True):
         for r, x in enumerate(words):
             packed[..., r] = x.transpose(0, 2, 1)
-        matrix[:, :, place.ravel()] = packed.reshape(*packed.shape[:2], -1).view(HOLD[bits])
-    return scatter(g, matrix, move.of)
+        whole[:, :, place.ravel()] = packed.reshape(*packed.shape[:2], -1).view(HOLD[bits])
+    return scatter(g, whole, move.of)
 
 
 def store_fragment(g, iid: int, space: str, move: Move, address, stride, wide: bool, registers: tuple) -> None:
@@ -218,7 +262,7 @@ def store_fragment(g, iid: int, space: str, move: Move, address, stride, wide: b
     for place, where in zip(_positions(move), _addresses(g, move, address, stride, wide), strict=True):
         run: ndarray = np.ascontiguousarray(matrix[:, :, place.ravel()]).view(unit)
         words = run.reshape(*run.shape[:2], 32, -1).transpose(3, 0, 2, 1)
-        _STORE[space](g, iid, where, tuple(to_lanes(g, np.ascontiguousarray(x)) for x in words), unit, max(move.size, 4))
+        _STORE[space](g, iid, where, tuple(to_lanes(g, np.ascontiguousarray(x)) for x in words), unit, np.dtype(unit).itemsize)
 
 
 def emit_wmma(e: Emitter, i: Instruction) -> None:
@@ -235,11 +279,12 @@ def emit_wmma(e: Emitter, i: Instruction) -> None:
     address: Address = i.operands[what == "load"]  # type: ignore[assignment]
     registers = vector(i.operands[what != "load"])
     columns = "col" in i.modifiers
-    move = _move(layout(use, rows, cols, type, _count(registers, type)), columns, use)
+    of, space = layout(use, rows, cols, type, _count(registers, type)), space_of(i)
+    matrices = space == "shared" and use != "c" and BITS[type] < 32 and _straight(of, columns, use)
+    move = _move(of, columns, use, matrices)
     stride = e.use(i.operands[2], "u32") if len(i.operands) > 2 else str(rows if columns else cols)
-    space = space_of(i)
     wide = not isinstance(address.base, Reg) or width_of(address.base.type) == 64
-    iid = e.site(f"{'ld' if what == 'load' else 'st'}.{space}")
+    iid = e.site(f"{'ldmatrix' if matrices else 'ld' if what == 'load' else 'st'}.{space}")
     start = f"g,{iid},{space!r},{e.constant(move)},{address_text(e, address)},{stride},{wide}"
     if what == "store":
         held = ",".join(e.use(x, _register(type)) for x in registers)
@@ -252,4 +297,4 @@ def emit_wmma(e: Emitter, i: Instruction) -> None:
 
 
 EMIT = {"mma": emit_mma, "wmma": emit_wmma, **matrix.EMIT}
-NAMES = {"MMA": multiply, "FRAGLD": load_fragment, "FRAGST": store_fragment, **matrix.NAMES}
+NAMES = {"MMA": multiply, "MMAQUADS": quads.multiply_quads, "FRAGLD": load_fragment, "FRAGST": store_fragment, **matrix.NAMES}
