@@ -103,7 +103,7 @@ class Emitter:
                 return "True" if operand.value else "False"
             return str(operand.value & MASK[max(width_of(type), 8)])
         if isinstance(operand, Special):
-            return self.special(operand.name)
+            return f"({self.special(operand.name)}!=0)" if wanted == "pred" else self.special(operand.name)
         if isinstance(operand, Symbol):
             return self.symbol(operand)
         raise self.unsupported(f"operand {operand}")

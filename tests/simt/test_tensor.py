@@ -47,13 +47,20 @@ TYPES = {
     "f64": (64, lambda r, s: r.standard_normal(s), lambda x: x),
     "f32": (32, lambda r, s: r.standard_normal(s).astype(f32), lambda x: x.astype(f64)),
     "s32": (32, lambda r, s: r.integers(-1000, 1000, s).astype(i32), lambda x: x.astype(f64)),
+    "s4": (4, lambda r, s: r.integers(0, 16, s).astype(np.uint8), lambda x: np.where(x < 8, x, x.astype(f64) - 16)),
+    "u4": (4, lambda r, s: r.integers(0, 16, s).astype(np.uint8), lambda x: x.astype(f64)),
+    "b1": (1, lambda r, s: r.integers(0, 2, s).astype(np.uint8), lambda x: x.astype(f64)),
 }
 EIGHT = {"s8", "u8", "e4m3", "e5m2"}
+SMALL = {"s4": 8, "u4": 8, "b1": 32}  # elements of a register
 
 
 def place_a(shape, type, g, t, i):
     """(row, column) of A's element i in the lane of group g, thread t."""
     m, _, k = shape
+    if type in SMALL:
+        run = SMALL[type]
+        return (g if m == 8 or i // run % 2 == 0 else g + 8), run * t + i % run + (4 * run if i >= 2 * run else 0)
     if type in EIGHT:
         if m == 8:
             return g, 4 * t + i
@@ -68,6 +75,9 @@ def place_a(shape, type, g, t, i):
 
 
 def place_b(shape, type, g, t, i):
+    if type in SMALL:
+        run = SMALL[type]
+        return run * t + i % run + (4 * run if i >= run else 0), g
     if type in EIGHT:
         return 4 * t + (i & 3) + (16 if i >= 4 else 0), g
     if type in ("f16", "bf16"):
@@ -92,7 +102,7 @@ def collected(lanes, place, rows, cols):
     return out
 
 
-def kernel(name, shape, a, b, c, d, extra="", around="{}"):
+def kernel(name, shape, a, b, c, d, extra="", around="{}", tail=""):
     """A kernel whose lanes load their fragments, already dealt out, multiply, and store."""
     m, n, k = shape
     count = {x: rows * cols // 32 for x, rows, cols in (("a", m, k), ("b", k, n), ("c", m, n))}
@@ -104,7 +114,7 @@ def kernel(name, shape, a, b, c, d, extra="", around="{}"):
     outs = ", ".join(f'"={held["d"][1]}"(d[{j}])' for j in range(regs["d"]))
     ins = ", ".join(f'"{held[x][1]}"({x}[{j}])' for x in "abc" for j in range(regs[x]))
     operands = ", ".join(lists[x] for x in "dabc")
-    code = f'asm volatile("mma.sync.aligned.m{m}n{n}k{k}.row.col{extra}.{d}.{a}.{b}.{c} {operands};" : {outs} : {ins});'
+    code = f'asm volatile("mma.sync.aligned.m{m}n{n}k{k}.row.col{extra}.{d}.{a}.{b}.{c}{tail} {operands};" : {outs} : {ins});'
     copied = "for (int j = 0; j < {1}; ++j) {0}[j] = {2}[at * {1} + j];"
     loads = "\n".join(f"  {held[x][0]} {x}[{regs[x]}]; " + copied.format(x, regs[x], x.upper()) for x in "abc")
     return f"""
@@ -119,6 +129,10 @@ extern "C" __global__ void {name}(const {held["a"][0]}* A, const {held["b"][0]}*
 
 def words(x, type):
     """Stored elements as the registers' type."""
+    if type == "b1":
+        x = np.packbits(x, axis=-1, bitorder="little")
+    elif type in SMALL:
+        x = x[..., 0::2] | x[..., 1::2] << 4
     return np.ascontiguousarray(x).view(f64 if type == "f64" else f32 if type == "f32" else u32).reshape(-1)
 
 
@@ -131,12 +145,14 @@ MMA = [
     ((8, 8, 16), "s8", "s8", "s32", "s32"),
     *(((16, 8, 32), a, b, "f32", "f32") for a, b in (("e4m3", "e4m3"), ("e5m2", "e5m2"), ("e4m3", "e5m2"))),
     ((16, 8, 32), "e4m3", "e4m3", "f16", "f16"),
+    ((8, 8, 32), "s4", "s4", "s32", "s32"),
+    *(((16, 8, k), a, b, "s32", "s32") for k in (32, 64) for a, b in (("s4", "s4"), ("u4", "u4"), ("s4", "u4"), ("u4", "s4"))),
     *((shape, "f64", "f64", "f64", "f64") for shape in ((8, 8, 4), (16, 8, 4), (16, 8, 8), (16, 8, 16))),
 ]
 LABELS = [f"m{s[0]}n{s[1]}k{s[2]}-{a}-{b}-{d}" for s, a, b, c, d in MMA]
 
 
-def run(shape, a, b, c, d, matrices, extra="", around="{}", **options):
+def run(shape, a, b, c, d, matrices, extra="", around="{}", tail="", **options):
     """Launch with one set of matrices (lists of A, B, C) a warp; the list of D."""
     m, n, k = shape
     name = "product"
@@ -145,7 +161,7 @@ def run(shape, a, b, c, d, matrices, extra="", around="{}", **options):
     dealt_c = np.concatenate([dealt(x, lambda g, t, i: place_c(shape, g, t, i), m * n // 32) for x in matrices[2]])
     out = np.zeros((len(dealt_c), m * n // 32), STORED[d])
     result = words(out, d)
-    module = simt.compile(kernel(name, shape, a, b, c, d, extra, around))
+    module = simt.compile(kernel(name, shape, a, b, c, d, extra, around, tail))
     report = module.kernel(name).launch(BLOCKS, 32 * WARPS, [words(dealt_a, a), words(dealt_b, b), words(dealt_c, c), result], **options)
     assert report.ok, str(report)
     lanes = result.view(STORED[d]).reshape(-1, 32, m * n // 32)
@@ -237,15 +253,82 @@ def test_infinities_and_overflow():
     assert np.isnan(got[0]).all()
 
 
-def test_products_of_another_kind_are_refused_by_name():
-    source = """
-extern "C" __global__ void k(int* y) {
-  unsigned a = 1, b = 2, d0, d1;
-  asm volatile("mma.sync.aligned.m8n8k32.row.col.s32.s4.s4.s32 {%0, %1}, {%2}, {%3}, {%4, %4};" : "=r"(d0), "=r"(d1) : "r"(a), "r"(b), "r"(0));
-  y[threadIdx.x] = d0 + d1;
-}"""
-    with pytest.raises(simt.Unsupported, match=r"mma\.sync\.aligned\.m8n8k32\S*s4\S* \(source line 4\)"):
-        simt.compile(source).kernel("k").launch(1, 32, [np.zeros(32, i32)])
+@pytest.mark.parametrize("shape", [(8, 8, 128), (16, 8, 128), (16, 8, 256)], ids=["m8n8k128", "m16n8k128", "m16n8k256"])
+@pytest.mark.parametrize("operation", ["xor", "and"])
+def test_single_bits(shape, operation):
+    """Bits that differ, or that are both set, are counted."""
+    matrices = draw(shape, "b1", "b1", "s32", seed=4)
+    got, report = run(shape, "b1", "b1", "s32", "s32", matrices, tail=f".{operation}.popc")
+    for x, a, b, c in zip(got, *matrices, strict=True):
+        pairs = a[:, :, None] ^ b[None] if operation == "xor" else a[:, :, None] & b[None]
+        assert np.array_equal(x, pairs.sum(axis=1) + c)
+    assert report.counters.flops == 2 * np.prod(shape) * WARPS * BLOCKS
+
+
+def place_quad(use, turned, lane, i, type):
+    """(row, column) of element i of `lane` in its product of m8n8k4, by the formulas of 9.7.14.5.1."""
+    upper = 0 if lane < 16 else 4
+    if use == "c":
+        if type == "f32":
+            return (lane & 1) + (i & 2) + upper, (i & 4) + (lane & 2) + (i & 1)
+        return lane % 4 + upper, i
+    if use == "a":
+        return (i % 4 + upper, lane % 4) if turned else (lane % 4 + upper, i)
+    return (lane % 4, i + upper) if turned else (i, lane % 4 + upper)
+
+
+@pytest.mark.parametrize(("d", "c"), [("f16", "f16"), ("f32", "f32"), ("f32", "f16")])
+@pytest.mark.parametrize("a_layout", ["row", "col"])
+@pytest.mark.parametrize("b_layout", ["row", "col"])
+def test_four_products_of_eight_lanes_each(a_layout, b_layout, c, d):
+    rng = np.random.default_rng(5)
+    matrices = [TYPES[t][1](rng, (4, *s)) for t, s in (("f16", (8, 4)), ("f16", (4, 8)), (c, (8, 8)))]
+    ways = (("a", a_layout == "col", "f16", 4), ("b", b_layout == "row", "f16", 4), ("c", False, c, 8))
+    lanes = [
+        np.array([[x[(lane >> 2 & 3, *place_quad(use, turned, lane, i, type))] for i in range(count)] for lane in range(32)], x.dtype)
+        for x, (use, turned, type, count) in zip(matrices, ways, strict=True)
+    ]
+    count = {"f16": 4, "f32": 8}
+    held = {"f16": ("unsigned", "r"), "f32": ("float", "f")}
+    lists = [", ".join(f"%{k}" for k in range(first, first + n)) for first, n in ((0, count[d]), (count[d], 2), (count[d] + 2, 2), (count[d] + 4, count[c]))]
+    outs = ", ".join(f'"={held[d][1]}"(d[{j}])' for j in range(count[d]))
+    ins = ", ".join(f'"{held[t][1]}"({x}[t * {n} + {j}])' for x, t, n in (("A", "f16", 2), ("B", "f16", 2), ("C", c, count[c])) for j in range(n))
+    code = f"mma.sync.aligned.m8n8k4.{a_layout}.{b_layout}.{d}.f16.f16.{c} " + ", ".join(f"{{{x}}}" for x in lists)
+    source = f"""extern "C" __global__ void k(const unsigned* A, const unsigned* B, const {held[c][0]}* C, {held[d][0]}* D) {{
+  int t = threadIdx.x;
+  {held[d][0]} d[{count[d]}];
+  asm volatile("{code};" : {outs} : {ins});
+  for (int j = 0; j < {count[d]}; ++j) D[t * {count[d]} + j] = d[j];
+}}"""
+    out = np.zeros(32 * count[d], u32 if d == "f16" else f32)
+    report = simt.compile(source).kernel("k").launch(1, 32, [words(x, t) for x, t in zip(lanes, ("f16", "f16", c), strict=True)] + [out])
+    assert report.ok and report.counters.flops == 2 * 4 * 8 * 8 * 4
+    want = (matrices[0].astype(f64) @ matrices[1].astype(f64) + matrices[2].astype(f64)).astype(STORED[d])
+    got = out.view(STORED[d]).reshape(32, 8)
+    for lane in range(32):
+        for i in range(8):
+            assert got[lane, i] == want[(lane >> 2 & 3, *place_quad("c", False, lane, i, d))]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %0, %0, %0}, {%1, %1}, {%1, %1}, {%0, %0, %0, %0}, %1, 0;",
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f16 {%0, %0, %0, %0}, {%1, %1, %1, %1}, {%1, %1}, {%1, %1};",
+        "mma.sync.aligned.m16n8k16.row.col.s32.s8.u4.s32 {%1, %1, %1, %1}, {%1, %1}, {%1}, {%1, %1, %1, %1};",
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.f16.f32 {%0, %0, %0, %0}, {%1, %1, %1, %1}, {%1, %1}, {%0, %0, %0, %0};",
+    ],
+    ids=["sparse", "C of another type than D", "types that don't mix", "bf16 times f16"],
+)
+def test_products_of_another_kind_are_refused_by_name(code):
+    source = f"""
+extern "C" __global__ void k(float* y) {{
+  float d = 0.0f;
+  asm volatile("{code}" : "+f"(d) : "r"(1));
+  y[threadIdx.x] = d;
+}}"""
+    with pytest.raises(simt.Unsupported, match=rf"the PTX instruction {code.split(' ')[0]} \(source line 4\)"):
+        simt.compile(source).kernel("k").launch(1, 32, [np.zeros(32, f32)])
 
 
 # ------------------------------------------------------------------------------------------------ ldmatrix, stmatrix, movmatrix

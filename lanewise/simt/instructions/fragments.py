@@ -13,8 +13,8 @@ import numpy as np
 from ..values import f16, f32, f64, full, i8, i64, ndarray, u8, u16, u32, u64
 from .warp import warps
 
-BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64": 64, "s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8, "s32": 32}
-HOLD: dict[int, type] = {8: u8, 16: u16, 32: u32, 64: u64}
+BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64": 64, "s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8, "s32": 32, "s4": 4, "u4": 4, "b1": 1}
+HOLD: dict[int, type] = {1: u8, 4: u8, 8: u8, 16: u16, 32: u32, 64: u64}  # unpacked, elements below a byte have a byte each
 LANE = np.arange(32)
 REMEMBERED = 48  # fragments whose matrices a group keeps: an accumulator is asked for again at once, an operand a few times
 
@@ -107,7 +107,15 @@ def elements(g, registers: tuple, of: Layout) -> ndarray:
     packed = np.empty((len(warps(g).index), shape[2], 32, len(parts)), hold)
     for r, p in enumerate(parts):
         packed[..., r] = p.transpose(0, 2, 1)
-    return packed.reshape(*packed.shape[:2], -1).view(HOLD[BITS[of.type]]).take(of.source, axis=2)
+    return unpacked(packed.reshape(*packed.shape[:2], -1), BITS[of.type]).take(of.source, axis=2)
+
+
+def unpacked(words: ndarray, bits: int) -> ndarray:
+    """Words as elements of so many bits along the last axis, the low ones first."""
+    held = words.view(HOLD[bits])
+    if bits == 4:
+        return np.stack([held & 15, held >> 4], axis=-1).reshape(*held.shape[:-1], -1)
+    return np.unpackbits(held, axis=-1, bitorder="little") if bits == 1 else held
 
 
 def gather(g, registers: tuple, of: Layout) -> ndarray:
@@ -156,7 +164,9 @@ def decode(bits: ndarray, type: str) -> ndarray:
         return (bits & u32(0xFFFFE000)).view(f32).astype(f64)
     if type == "s8":
         return bits.view(i8).astype(f64)
-    if type == "u8":
+    if type == "s4":
+        return bits.astype(f64) - 16 * (bits >> 3)
+    if type in ("u8", "u4", "b1"):
         return bits.astype(f64)
     if type == "s32":
         return bits.view(np.int32).astype(i64)

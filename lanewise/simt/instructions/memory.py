@@ -157,6 +157,8 @@ def define_where(e: Emitter, target: Any, type: str, item: str, gp: str, ix: str
 
 
 def emit_st(e: Emitter, i: Instruction) -> None:
+    if "bulk" in i.modifiers:
+        raise e.unsupported("it needs sm_100")
     type, space = i.modifiers[-1], space_of(i)
     address: Address = i.operands[0]  # type: ignore[assignment]
     sources = vector(i.operands[1])
@@ -224,6 +226,11 @@ def emit_nothing(e: Emitter, i: Instruction) -> None:
     """Hints that change no result."""
 
 
+def emit_policy(e: Emitter, i: Instruction) -> None:
+    """createpolicy: how long the cache should keep what an access with this policy brings. It changes no result; 0 is as good as what a GPU makes."""
+    e.define(i.operands[0], "b64", "0")
+
+
 def emit_isspacep(e: Emitter, i: Instruction) -> None:
     e.define(i.operands[0], "pred", f"ISSPACE({i.modifiers[0].split('::')[0]!r},{e.use(i.operands[1], 'u64')})")
 
@@ -239,4 +246,4 @@ def is_space(space: str, address: Value) -> Value:
 
 NAMES["ISSPACE"] = is_space
 _HINTS = ("prefetch", "prefetchu", "discard", "applypriority", "nanosleep", "griddepcontrol", "pmevent")
-EMIT = {"ld": emit_ld, "ldu": emit_ld, "st": emit_st, "isspacep": emit_isspacep, **dict.fromkeys(_HINTS, emit_nothing)}
+EMIT = {"ld": emit_ld, "ldu": emit_ld, "st": emit_st, "isspacep": emit_isspacep, "createpolicy": emit_policy, **dict.fromkeys(_HINTS, emit_nothing)}
