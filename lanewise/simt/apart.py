@@ -58,7 +58,7 @@ def operation(g: Group) -> Operation | None:
 def _operation(code: Code, pc: int) -> Operation | None:
     block = code.blocks[pc]
     i = block.instructions[0]
-    if i.opcode not in _OPERANDS or i.predicate is not None:
+    if i.opcode not in _OPERANDS or i.predicate is not None or blocks.for_whole_warps(i):
         return None
     types = tuple(t or i.modifiers[-1] for t in _OPERANDS[i.opcode])
     made = _results(i)

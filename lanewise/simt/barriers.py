@@ -1,4 +1,8 @@
-"""How lanes wait for each other at block barriers, numbered ones included."""
+"""How lanes wait for each other at block barriers, numbered ones included.
+
+A barrier counts warps, 32 threads each, whatever is alive of them: who executes one waits "for all non-exited threads from its warp" first (PTX ISA
+9.7.13.1). Of a barrier for whole warps meeting.together has seen to that; at the others lanes come one by one, and their warp counts with the last.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +48,7 @@ def barrier(batch: Batch, g: Group, id, count, mode: str, how: str, predicate, s
     if batch.machine.check and (id or count is not None):
         named_barriers.used(batch, g, id, count, mode == "arrive")
     if mode == "arrive":
-        here = _per_column(batch, g)
-        batch.arrived[id] = batch.arrived.get(id, np.zeros(batch.B, int)) + here
+        _arrive(batch, g, id)
         alone = id in batch.arrivals and batch.arrivals[id].alone
         batch.arrivals[id] = named_barriers.Arrivals(count, batch.machine.faults.pc_line(g), alone)
         if batch.happened is not None:
@@ -56,7 +59,7 @@ def barrier(batch: Batch, g: Group, id, count, mode: str, how: str, predicate, s
         _completed_alone(batch, id, count)
         return next_pc
     count = count or None  # 0 threads: all of the block
-    if g.whole and count in (None, batch.T) and len(batch.groups) == 1 and not batch.arrived:
+    if g.whole and count in (None, 32 * batch.W) and len(batch.groups) == 1 and not batch.arrived:
         _completed(batch, None, batch.B, (g.code.number, g.pc))
         if slot is not None:
             g.regs[slot] = _reduced(batch, [g], how, [predicate])[0]
@@ -65,6 +68,28 @@ def barrier(batch: Batch, g: Group, id, count, mode: str, how: str, predicate, s
     g.came_from = g.pc
     release(batch, id, count)
     return -1
+
+
+def _arrive(batch: Batch, g: Group, id: int) -> None:
+    """Warps that are complete count; of others, who has arrived is kept until the rest of the warp has come or left."""
+    at = g.rows if g.cols is None else (g.rows, g.cols)
+    arriving = batch.arriving.pop(id, None)
+    if arriving is None:
+        arriving = np.zeros((batch.T, batch.B), bool)
+    arriving[at] = True
+    complete = _warps(batch, arriving)
+    batch.arrived[id] = batch.arrived.get(id, np.zeros(batch.B, int)) + 32 * complete.sum(axis=0)
+    arriving &= ~np.repeat(complete, 32, axis=0)[: batch.T]
+    if arriving.any():
+        batch.arriving[id] = arriving
+
+
+def _warps(batch: Batch, here: ndarray) -> ndarray:
+    """Warps (× blocks) some of whose threads are here and all others of which have left. `here`: threads × blocks."""
+    padded = np.zeros((2, batch.W * 32, batch.B), bool)
+    padded[0, : batch.T], padded[1, : batch.T] = here, ~(here | batch.exited)
+    found = np.logical_or.reduce(padded.reshape(2, batch.W, 32, batch.B), axis=2)
+    return found[0] & ~found[1]
 
 
 def _completed_alone(batch: Batch, id: int, count: int) -> None:
@@ -131,7 +156,16 @@ def _per_column(batch: Batch, g: Group) -> ndarray:
 
 
 def _alive(batch: Batch) -> ndarray:
-    return batch.T - batch.exited.sum(axis=0)
+    """Threads of the warps that have not left, in every block."""
+    return 32 * _warps(batch, ~batch.exited).sum(axis=0)
+
+
+def come(batch: Batch, id: int, parked: list[Group]) -> ndarray:
+    """How many threads count at barrier `id` in every block, if the groups `parked` wait there."""
+    here = np.zeros((batch.T, batch.B), bool) if id not in batch.arriving else batch.arriving[id].copy()
+    for g in parked:
+        here[g.rows if g.cols is None else (g.rows, g.cols)] = True
+    return 32 * _warps(batch, here).sum(axis=0) + batch.arrived.get(id, 0)
 
 
 def release(batch: Batch, id: int, count: int | None) -> bool:
@@ -139,7 +173,7 @@ def release(batch: Batch, id: int, count: int | None) -> bool:
     parked = [g for g in batch.groups if g.waits == "barrier" and g.held.id == id]
     if not parked:
         return False
-    total = sum((_per_column(batch, g) for g in parked), batch.arrived.get(id, np.zeros(batch.B, int)))
+    total = come(batch, id, parked)
     need = _alive(batch) if count is None else np.full(batch.B, count)
     done = total >= need
     if not done.any():
@@ -171,8 +205,11 @@ def _let_go(batch: Batch, parked: list[Group], id: int, count: int | None, need:
         g.pc, g.waits, g.held = g.held.next_pc, "", None
     if some is None:
         batch.arrived.pop(id, None)
-    elif id in batch.arrived:
-        batch.arrived[id] = np.where(some, 0, batch.arrived[id])
+        batch.arriving.pop(id, None)
+    else:
+        for counts in (batch.arrived, batch.arriving):
+            if id in counts:
+                counts[id] = np.where(some, counts[id].dtype.type(0), counts[id])
     told = batch.published.get(id)
     if told is not None and batch.happened is not None:  # in all blocks alike, see checks.happened
         for g in parked:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from .post_dominators import joins
-from .ptx import Address, Function, Instruction, Operand, Reg, Vector
+from .ptx import Address, Function, Imm, Instruction, Operand, Reg, Vector
 
 CARRY = "%cc"  # the carry flag of add.cc / addc, kept like a register
 _WARP = {"shfl", "vote", "match", "redux", "mma", "wmma", "ldmatrix", "stmatrix", "movmatrix", "elect", "wgmma", "setmaxnreg"}
@@ -132,8 +132,23 @@ def kind_of(instruction: Instruction) -> str:
     """Which treatment an instruction needs: `barrier` (block or cluster), `warp`, `call`, else `plain`."""
     opcode = instruction.opcode
     if opcode in ("bar", "barrier"):
-        return "warp" if "warp" in instruction.modifiers else "barrier"
+        return "warp" if "warp" in instruction.modifiers or for_whole_warps(instruction) else "barrier"
     return "warp" if opcode in _WARP else "call" if opcode == "call" else "plain"
+
+
+def for_whole_warps(instruction: Instruction) -> bool:
+    """Whether a block or cluster barrier is one that "all threads in the warp must execute" together (PTX ISA 9.7.13.1, 9.7.13.3: .aligned; bar always is).
+
+    Not __syncthreads(): it is for the whole block, and what is said of it says who of the block lacks.
+    """
+    modifiers, operands = instruction.modifiers, instruction.operands
+    if instruction.opcode not in ("bar", "barrier") or "warp" in modifiers or (instruction.opcode == "barrier" and "aligned" not in modifiers):
+        return False
+    if "cluster" in modifiers or "arrive" in modifiers:
+        return True
+    first = 1 if "red" in modifiers else 0
+    number = operands[first]
+    return len(operands) > 1 + 2 * first or not (isinstance(number, Imm) and number.value == 0)
 
 
 def _alone(instruction: Instruction) -> bool:

@@ -27,6 +27,7 @@ from .remarks import (  # noqa: F401  the checks reach every builder through thi
     index_wrapped,
     local_memory,
     same_value_write,
+    unawaited_arrival,
     uncoalesced,
     unused_shared,
 )

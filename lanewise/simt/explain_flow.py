@@ -15,15 +15,19 @@ def barrier_divergence(
     left: list[int] | None = None,
     left_line: int | None = None,
     next_step: str = "",
+    arrives: tuple[bool, ...] = (),
 ) -> Finding:
     """Threads of one block wait at different barriers, or some never come.
 
     `lines[i]` is the line of a barrier and `threads[i]` the linear numbers of those who wait there; `left` are the threads that wait at none
-    (they have ended, or are elsewhere, on `left_line` if that is known).
+    (they have ended, or are elsewhere, on `left_line` if that is known). `arrives`: at which barriers they arrive without waiting.
     """
-    groups = []
+    groups: list[str] = []
     for line, group in zip(lines, threads, strict=True):
-        groups.append(f"{thread_ranges(group)} {'wait' if len(group) > 1 else 'waits'} at the barrier{at_line(line)}")
+        verb = "arrive" if any(arrives[len(groups) : len(groups) + 1]) else "wait"
+        again = line in lines[: len(groups)]  # a line in both branches, in a function that both call, or in an unrolled loop
+        where = f"at that{at_line(line)} in another branch or turn of a loop" if again else f"at the barrier{at_line(line)}"
+        groups.append(f"{thread_ranges(group)} {verb}{'' if len(group) > 1 else 's'} {where}")
     if left:
         ending = f"are on line {left_line}" if left_line else "have ended"
         if len(left) == 1:
@@ -42,11 +46,20 @@ def deadlock(*, line: int | None, threads: list[int], block: Dim3, waits_for: st
 
 
 def named_barrier_deadlock(
-    *, line: int | None, threads: list[int], block: Dim3, barrier: int, expected: int, arrived: int, thread: Dim3 | None = None, alone: str = ""
-) -> Finding:
-    """A numbered barrier whose count isn't reached. `alone`: what to say where bar.arrive had completed it before."""
+    *, line: int | None, threads: list[int], block: Dim3, barrier: int, expected: int, arrived: int, thread: Dim3 | None = None, alone: str = "",
+    lacking: list[int] | None = None, elsewhere: str = "",
+) -> Finding:  # fmt: skip
+    """A numbered barrier whose count isn't reached.
+
+    `alone`: what to say where bar.arrive had completed it before. `lacking`: threads (linear numbers) of warps of which others have come.
+    `elsewhere`: what to say of arrivals at another number.
+    """
     waits_for = f"{expected} threads at barrier {barrier}, of which {arrived} came"
     step = f"Let {expected - arrived} more threads come to it (who arrives without waiting counts, too), or make its count that of those who come."
+    if lacking:
+        step = f"A warp counts when all of its threads have come, or have ended: {thread_ranges(lacking)} {'do' if len(lacking) > 1 else 'does'} neither."
+    if elsewhere:
+        step = elsewhere
     if alone:
         step = alone[0].upper() + alone[1:] + "."
     return deadlock(line=line, threads=threads, block=block, thread=thread, waits_for=waits_for, next_step=step)
@@ -91,18 +104,22 @@ def step_limit(*, line: int | None, steps: int, thread: Dim3 | None = None, bloc
 
 def warp_mask(
     *, line: int | None, thread: Dim3, block: Dim3, operation: str, mask: int, active: int, next_step: str = "", elsewhere: tuple[str, int] | None = None,
-    count: int = 1,
+    other_mask: int | None = None, count: int = 1,
 ) -> Finding:  # fmt: skip
     """A warp operation whose mask names lanes that don't take part. `operation` as in the source: "__ballot_sync"; `active`: lanes that do.
 
-    `elsewhere`: an operation at which some of the others wait, and its line.
+    `elsewhere`: an operation at which some of the others wait, and its line. `other_mask`: that with which (the first of) them came to this one.
     """
     absent = mask & ~active
     text = f"warp mask: {who(thread, block)} calls {operation} with mask {mask:#010x}{at_line(line)}"
     if absent:
         one = absent & (absent - 1) == 0
         text += f", but {lanes(absent)} of the warp {'does' if one else 'do'} not come along"
-        text += f": {'it waits' if one else 'they wait'} at {elsewhere[0]}{at_line(elsewhere[1])}." if elsewhere else "."
+        if other_mask is not None:
+            text += f" with that mask: {'it passes' if one else 'they pass'} {other_mask:#010x}."
+            next_step = next_step or "Lanes that name each other pass the same mask: give every lane the mask of the whole group that it is in."
+        else:
+            text += f": {'it waits' if one else 'they wait'} at {elsewhere[0]}{at_line(elsewhere[1])}." if elsewhere else "."
     else:
         text += f", but its own lane is not in the mask (lanes there: {active & 0xFFFFFFFF:#010x})."
     text += times(count)

@@ -10,7 +10,7 @@ ERRORS = frozenset(
 )
 REMARKS = frozenset(
     "uncoalesced bank-conflict divergence local-memory same-value-write unread-shared aliased-shared index-wrapped setmaxnreg-ignored "
-    "swizzle-alignment".split()
+    "swizzle-alignment unawaited-arrival".split()
 )
 
 

@@ -60,8 +60,33 @@ def lacking(batch: Batch, g: Group, left: bool = False) -> ndarray:
         warpgroups.reshape(-1, batch.B)[: batch.W] = bits != 0
         lack = np.logical_or.reduce(warpgroups, axis=1)
         return lack[g.rows >> 7] if g.cols is None else lack[g.rows >> 7, g.cols][:, None]
-    here = bits[g.rows >> 5] if g.cols is None else bits[g.rows >> 5, g.cols][:, None]
-    return np.broadcast_to((here & member_mask(g)) != 0, g.shape)
+    away = bits[g.rows >> 5] if g.cols is None else bits[g.rows >> 5, g.cols][:, None]
+    return np.broadcast_to((away & member_mask(g)) != 0, g.shape) | _otherwise(batch, g)
+
+
+def _otherwise(batch: Batch, g: Group) -> ndarray | bool:
+    """Which lanes name one that is here, but with another mask: who meets gives "the same membermask" (PTX ISA 9.7.9.6, 9.7.13), so they wait, too."""
+    mask = member_mask(g)
+    if mask.__class__ is int or mask.shape[0] == 1:
+        return False
+    known = g._cache.get("otherwise")
+    if known is not None and known[0] is mask:
+        return known[1]
+    masks, here = np.zeros((batch.W * 32, batch.B), u32), np.zeros((batch.W * 32, batch.B), bool)
+    at = g.rows if g.cols is None else (g.rows, g.cols)
+    masks[at], here[at] = mask if g.cols is None else mask[:, 0], True
+    by_warp, present = masks.reshape(batch.W, 32, batch.B), here.reshape(batch.W, 32, batch.B)
+    found: ndarray | bool = False
+    if ((by_warp != by_warp.max(axis=1, keepdims=True)) & present).any():
+        unlike = np.zeros(by_warp.shape, bool)
+        for lane in range(32):
+            unlike |= (by_warp >> u32(lane) & u32(1) != 0) & present[:, lane : lane + 1] & (by_warp != by_warp[:, lane : lane + 1])
+        table = (unlike & present).reshape(-1, batch.B)
+        found = table[g.rows] if g.cols is None else table[g.rows, g.cols][:, None]
+        if table.any():
+            waiting.unlike_masks(batch.machine.faults, g, by_warp, present, unlike & present)
+    g._cache["otherwise"] = (mask, found)
+    return found
 
 
 def parted(batch: Batch, g: Group, lanes: ndarray) -> tuple[Group, Group]:

@@ -38,6 +38,8 @@ _SPECIAL = re.compile(
     r"|lanemask_(?:eq|le|lt|ge|gt)|clock(?:64|_hi)?|globaltimer(?:_lo|_hi)?|pm\d(?:_64)?|envreg\d+|current_graph_exec"
     r"|(?:total|aggr|dynamic)_smem_size|reserved_smem_offset_\w+)$"
 )
+# instructions at which lanes wait for each other, as far as they may be guarded
+_MEETINGS = frozenset("bar barrier shfl vote match redux elect ldmatrix stmatrix movmatrix mma wmma call".split())
 
 
 class _Scope:
@@ -214,7 +216,19 @@ class _Reader:
                     value = cache.get(part)
                     values.append(value if value is not None else self.operand(part, made))
                 made.operands = tuple(values)
+        if predicate is not None and opcode in _MEETINGS:
+            self.around(made, predicate)
+        else:
+            self.out.append(made)
+
+    def around(self, made: Instruction, predicate: Reg) -> None:
+        """A guarded instruction at which lanes wait for each other: those without the predicate jump over it, so that they are not awaited there."""
+        label = self.unique("$over")
+        turned = Reg(predicate.name, predicate.type, not predicate.negated)
+        self.out.append(Instruction("bra", (), (label,), turned, made.line, made.inlined, made.file, made.text))
+        made.predicate = None
         self.out.append(made)
+        self.function.labels[label] = len(self.out)
 
     def call(self, made: Instruction, text: str) -> None:
         found = _CALL.match(text)

@@ -101,6 +101,13 @@ def unused_shared(
     return Finding("unread-shared", "remark", text, line=line, array=array, index=index_value(index, dims), block=block, count=elements)
 
 
+def unawaited_arrival(*, line: int | None, thread: Dim3, block: Dim3, barrier: int, count: int) -> Finding:
+    """A bar.arrive at a number at which no instruction of the kernel waits (kind "unawaited-arrival"). `count`: threads it names."""
+    text = f"unawaited arrival: {who(thread, block)} arrives at barrier {barrier} for {plural(count, 'thread')}{at_line(line)}, and nothing in the kernel "
+    text += f"waits at that number. Let those who need what was done before wait there (bar.sync {barrier}, {count}), or leave the arrival out."
+    return Finding("unawaited-arrival", "remark", text, line=line, thread=thread, block=block)
+
+
 def aliased_shared(*, arrays: tuple[str, ...], line: int | None) -> Finding:
     """Several `extern __shared__` arrays: all start at the same address (kind "aliased-shared")."""
     names = " and ".join([", ".join(arrays[:-1]), arrays[-1]]) if len(arrays) > 1 else arrays[0]

@@ -6,6 +6,7 @@ import numpy as np
 
 from . import explain, remarks
 from .checks import Faults
+from .checks.named_barriers import unawaited
 from .codegen import width_of
 from .counters import Counters
 from .machine import Machine
@@ -182,6 +183,7 @@ def _remarks(report: Report, machine: Machine) -> None:
             found.add(remarks.local_memory(line=site.line, bytes=machine.program.main.local_size, array=machine.local_name(site)))
     _divergence(report, machine, found)
     _shared_remarks(machine, found)
+    unawaited(machine, found)
     report.findings += found.found.values()
 
 

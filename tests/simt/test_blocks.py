@@ -63,10 +63,18 @@ def test_blocks_tile_the_body():
     "statement, kind",
     [
         ("bar.sync 0;", "barrier"),
-        ("barrier.sync.aligned 1, 64;", "barrier"),
-        ("bar.arrive 0, 64;", "barrier"),
+        ("bar.sync 1;", "warp"),
+        ("bar.sync %r1;", "warp"),
+        ("bar.sync 0, 64;", "warp"),
+        ("barrier.sync 1, 64;", "barrier"),
+        ("barrier.sync.aligned 1, 64;", "warp"),
+        ("bar.arrive 0, 64;", "warp"),
+        ("barrier.arrive 1, 64;", "barrier"),
         ("bar.red.popc.u32 %r1, 0, %p1;", "barrier"),
-        ("barrier.cluster.wait.acquire.aligned;", "barrier"),
+        ("bar.red.popc.u32 %r1, 0, 64, %p1;", "warp"),
+        ("bar.red.popc.u32 %r1, 3, %p1;", "warp"),
+        ("barrier.cluster.wait.acquire.aligned;", "warp"),
+        ("barrier.cluster.wait.acquire;", "barrier"),
         ("bar.warp.sync -1;", "warp"),
         ("shfl.sync.down.b32 %r1|%p1, %r2, 1, 31, -1;", "warp"),
         ("vote.sync.ballot.b32 %r1, %p1, -1;", "warp"),
@@ -79,7 +87,6 @@ def test_blocks_tile_the_body():
         ("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r1, %r2}, {%r1, %r2}, {%r1}, {%r1, %r2};", "warp"),
         ("wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd1], {%f1}, %r1;", "warp"),
         ("wgmma.fence.sync.aligned;", "warp"),
-        ("@%p1 bar.sync 0;", "barrier"),
         ("call.uni f;", "call"),
     ],
 )
@@ -90,6 +97,15 @@ def test_collectives_stand_alone(statement, kind):
     )
     assert [(block.start, block.end, block.kind) for block in graph.blocks] == [(0, 1, "plain"), (1, 2, kind), (2, 4, "plain")]
     assert [block.successors for block in graph.blocks] == [(1,), (2,), ()]
+
+
+@pytest.mark.parametrize("guard, statement", [("@%p1", "bar.sync 0;"), ("@!%p1", "shfl.sync.idx.b32 %r1, %r2, 1, 31, -1;"), ("@%p1", "call.uni f;")])
+def test_lanes_jump_over_a_collective_whose_guard_they_lack(guard, statement):
+    graph = fragment(f".reg .b32 %r<4>; .reg .pred %p<2>;\nmov.u32 %r3, 1;\n{guard} {statement}\nmov.u32 %r3, 2;\nret;", ".func f () { ret; }")
+    assert [block.successors for block in graph.blocks] == [(2, 1), (2,), ()]
+    jump = graph.blocks[0].instructions[-1]
+    assert jump.opcode == "bra" and jump.predicate is not None and jump.predicate.negated == (guard == "@%p1")
+    assert graph.blocks[1].instructions[0].predicate is None
 
 
 @pytest.mark.parametrize(

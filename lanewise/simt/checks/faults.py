@@ -34,6 +34,8 @@ class Faults:
     def __init__(self, machine: Machine):
         self.machine = machine
         self.found: dict[tuple, Finding] = {}
+        # (function, block of code, member mask) → the mask that a lane which it names came with there: see waiting
+        self.unlike_masks: dict[tuple[int, int, int], int] = {}
         self.arrays: dict[str, tuple[str, tuple[int, ...] | None]] = {}  # shared and local arrays of the source: name → (type, dims)
 
     # ------------------------------------------------------------------ collecting

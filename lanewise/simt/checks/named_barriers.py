@@ -8,12 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .. import explain_flow
-from .faults import on_line
+import numpy as np
+
+from .. import explain, explain_flow, ptx
+from .faults import Faults, on_line
 
 if TYPE_CHECKING:
     from ..batch import Batch
     from ..group import Group
+    from ..machine import Machine
 
 LAST = 15
 WARP = 32
@@ -39,7 +42,11 @@ def used(batch: Batch, g: Group, id: int, count: int | None, arrives: bool) -> N
     if count is not None and (count % WARP or count > MOST or (arrives and not count)):
         faults.add(explain_flow.barrier_count(line=line, thread=thread, block=block, barrier=id, count=count, arrives=arrives))
         return
-    mine = batch.T if not count else count
+    if not arrives:
+        batch.machine.awaited.add(id)
+    elif count and id not in batch.machine.first_arrivals:
+        batch.machine.first_arrivals[id] = {"count": count, "line": line, "thread": thread, "block": block}
+    mine = count or WARP * batch.W
     columns = set(range(batch.B)) if g.cols is None else set(g.cols.tolist())
     for other, where in _meanwhile(batch, g, id, columns):
         if other != mine:
@@ -52,31 +59,64 @@ def apart(waiting: list[Group]) -> str:
     """What to advise where threads met at one numbered barrier on different lines and may not; "": they may, the number names the barrier."""
     if len({(g.held.how, g.held.slot is None) for g in waiting}) > 1:
         return "A barrier reduces the predicates of all who come, or of none: give bar.red a number of its own."
-    seen: set[int] = set()
-    for g in waiting:
-        if not _aligned(g):
-            continue
-        warps = set(g.warp_columns.ravel().tolist())
-        if warps & seen:
-            return "All lanes of a warp come to the same bar.sync: put one behind the if, not inside it, or take barrier.sync, which lanes may meet apart."
-        seen |= warps
     return ""
 
 
-def _aligned(g: Group) -> bool:
-    """Whether the instruction is for whole warps: bar is short for barrier….aligned."""
+def whole_warps(g: Group) -> str:
+    """What to advise where a part of a warp comes to the barrier at which the group stands."""
     i = g.code.blocks[g.pc].instructions[0]
-    return i.opcode == "bar" or "aligned" in i.modifiers
+    mode = next(m for m in ("arrive", "wait", "red", "sync") if m in i.modifiers)
+    cluster = "cluster" in i.modifiers
+    name = f"barrier.cluster.{mode}.aligned" if cluster else f"{i.opcode}.{mode}" + (".aligned" if i.opcode == "barrier" else "")
+    step = f"All lanes of a warp come to the same {name}: put one behind the if, not inside it"
+    if cluster:
+        return step + f", or take barrier.cluster.{mode}, which lanes may come to apart."
+    return step + ("." if mode == "arrive" else f", or take barrier.{mode}, which lanes may meet apart.")
 
 
 def _meanwhile(batch: Batch, g: Group, id: int, columns: set[int]):
     """(count, line) of those who are at the barrier in the same blocks."""
     for x in batch.groups:
         if x is not g and x.waits == "barrier" and x.held.id == id and (x.cols is None or columns & set(x.cols.tolist())):
-            yield batch.T if x.held.count is None else x.held.count, batch.machine.faults.pc_line(x)
+            yield x.held.count or WARP * batch.W, batch.machine.faults.pc_line(x)
     arrived, last = batch.arrived.get(id), batch.arrivals.get(id)
     if last is not None and arrived is not None and arrived[sorted(columns)].any():
         yield last.count, last.line
+
+
+def lacking(batch: Batch, id: int, column: int) -> list[int]:
+    """Threads of one block that keep their warps from counting at a barrier: others of the warp are there, and they are neither there nor gone."""
+    there = [x.rows if x.cols is None else x.rows[x.cols == column] for x in batch.groups if x.waits == "barrier" and x.held.id == id]
+    here = np.zeros(batch.T, bool) if id not in batch.arriving else batch.arriving[id][:, column].copy()
+    here[np.concatenate(there)] = True
+    warps = np.unique(np.flatnonzero(here) // WARP)
+    return np.flatnonzero(~here & ~batch.exited[:, column] & np.isin(np.arange(batch.T) // WARP, warps)).tolist()
+
+
+def unawaited(machine: Machine, found: Faults) -> None:
+    """Remarks on arrivals at numbers at which nothing in the kernel can wait.
+
+    The ISA allows arrivals that nobody waits for, and right kernels end with some: who waits only from the second turn on leaves the last ones over. So
+    a number is spoken of only if no instruction waits there.
+    """
+    if not machine.first_arrivals:
+        return
+    body = [i for function in machine.program.reached() for i in ptx.body(machine.program.module, function) if i.opcode in ("bar", "barrier")]
+    waits = [i.operands[1 if "red" in i.modifiers else 0] for i in body if {"warp", "cluster", "arrive"}.isdisjoint(i.modifiers) and i.operands]
+    if not all(isinstance(number, ptx.Imm) for number in waits):
+        return  # a number in a register may be any
+    for barrier in machine.first_arrivals.keys() - machine.awaited - {number.value for number in waits if isinstance(number, ptx.Imm)}:
+        found.add(explain.unawaited_arrival(barrier=barrier, **machine.first_arrivals[barrier]))
+
+
+def elsewhere(batch: Batch, id: int, column: int) -> str:
+    """What to say to those who wait at barrier `id` in vain, if there are arrivals at a number at which nobody waits; else nothing."""
+    waits = {x.held.id for x in batch.groups if x.waits == "barrier"}
+    for other, arrived in batch.arrived.items():
+        if other not in waits and arrived[column] and other not in batch.machine.awaited:
+            who = f"{arrived[column]} threads have arrived at barrier {other}{on_line(batch.arrivals[other].line)}, where nobody waits"
+            return who + ": give both the same number, if they are to meet."
+    return ""
 
 
 def completed_alone(batch: Batch, id: int) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import explain
+from ..blocks import for_whole_warps
 from ..values import ndarray, to_array
 from . import cluster, mbarrier, named_barriers
 from .faults import Faults, on_line
@@ -32,6 +33,8 @@ def warp_operation(faults: Faults, g: Group) -> str:
     found = re.search(r"__\w+_sync\b|__syncwarp\b", line)
     if found:
         return found[0]
+    if for_whole_warps(i):
+        return ".".join((i.opcode, *(m for m in i.modifiers if m in ("cluster", "sync", "arrive", "wait", "red", "aligned"))))
     if i.opcode == "shfl":
         mode = next(m for m in i.modifiers if m in ("up", "down", "bfly", "idx"))
         return {"idx": "__shfl_sync", "bfly": "__shfl_xor_sync"}.get(mode, f"__shfl_{mode}_sync")
@@ -43,12 +46,19 @@ def warp_operation(faults: Faults, g: Group) -> str:
 
 
 def _mask_and_active(g: Group, lane: int) -> tuple[int, int]:
-    """The member mask of a lane, and who of its warp is here. `lane`: row of the group; of a regular one, in the first block."""
+    """The member mask of a lane, and who of its warp is here with the same. `lane`: row of the group; of a regular one, in the first block."""
     mask = g.code.mask(g.pc)
-    values = to_array(mask if mask.__class__ is int else mask(g), 32)
-    named = int(values[lane if values.shape[0] > 1 else 0, 0])
-    here = g.rows[(g.rows >> 5 == g.rows[lane] >> 5) & (g.cols == g.cols[lane] if g.cols is not None else True)]
-    return named, int(sum(1 << int(r & 31) for r in here))
+    values = np.broadcast_to(to_array(mask if mask.__class__ is int else mask(g), 32), g.shape)[:, 0]
+    here = g.rows[(g.rows >> 5 == g.rows[lane] >> 5) & (values == values[lane]) & (g.cols == g.cols[lane] if g.cols is not None else True)]
+    return int(values[lane]), int(sum(1 << int(r & 31) for r in here))
+
+
+def unlike_masks(faults: Faults, g: Group, masks: ndarray, present: ndarray, unlike: ndarray) -> None:
+    """Lanes met others that they name, but with other masks: kept for the message, if they wait in vain. All arrays (warps, 32, blocks)."""
+    warp, lane, column = (int(k) for k in np.argwhere(unlike)[0])
+    mine = int(masks[warp, lane, column])
+    others = [j for j in range(32) if mine >> j & 1 and present[warp, j, column] and masks[warp, j, column] != mine]
+    faults.unlike_masks.setdefault((g.code.number, g.pc, mine), int(masks[warp, others[0], column]))
 
 
 def missing_lanes(faults: Faults, g: Group) -> None:
@@ -60,6 +70,9 @@ def missing_lanes(faults: Faults, g: Group) -> None:
 
         incomplete(faults, g)
         return
+    if for_whole_warps(g.code.blocks[g.pc].instructions[0]):
+        part_of_a_warp(faults, g)
+        return
     warps = g.rows >> 5 if g.cols is None else (g.rows >> 5) * g.batch.B + g.cols
     mask = g.code.mask(g.pc)
     masks = np.broadcast_to(to_array(mask if mask.__class__ is int else mask(g), 32), g.shape)[:, 0]  # of a warp's halves, say, each its own
@@ -68,8 +81,54 @@ def missing_lanes(faults: Faults, g: Group) -> None:
         if named & ~active:
             thread, block = faults.lane(g, lane if g.cols is not None else lane * g.batch.B)
             facts: dict[str, Any] = {"operation": warp_operation(faults, g), "elsewhere": _waits_elsewhere(faults, g, lane, named & ~active)}
+            facts["other_mask"] = faults.unlike_masks.get((g.code.number, g.pc, named))
             faults.add(explain.warp_mask(line=faults.pc_line(g), thread=thread, block=block, mask=named, active=active, **facts))
             return
+
+
+def part_of_a_warp(faults: Faults, g: Group) -> None:
+    """Lanes are at a barrier to which all of their warp come together, and the others are elsewhere, or went past it and have left."""
+    batch = g.batch
+    columns = range(batch.B) if g.cols is None else sorted(set(g.cols.tolist()))
+    for column in columns:
+        rows = g.rows if g.cols is None else g.rows[g.cols == column]
+        for warp in np.unique(rows >> 5).tolist():
+            here = rows[rows >> 5 == warp]
+            others = np.setdiff1d(np.arange(warp * 32, min(warp * 32 + 32, batch.T)), here)
+            awaited, left = others[~batch.exited[others, column]], _went_past(g, column)[others]
+            places = [(g, here)]
+            facts: dict[str, Any] = {"left": others[left].tolist()}
+            for x in batch.groups if len(awaited) else ():
+                there = np.intersect1d(awaited, x.rows if x.cols is None else x.rows[x.cols == column])
+                if not len(there) or x is g:
+                    continue
+                if _at_a_barrier(x):
+                    places.append((x, there))
+                else:
+                    facts |= {"left": there.tolist(), "left_line": faults.pc_line(x)}
+            if not facts["left"] and all(x.waits == "forced" for x, _ in places[1:]):
+                continue  # told where these came
+            facts |= {"block": faults.block(int(batch.ids[column])), "thread": faults.thread(int(here[0])), "next_step": named_barriers.whole_warps(g)}
+            faults.add(
+                explain.barrier_divergence(
+                    lines=[faults.pc_line(x) for x, _ in places], threads=[there.tolist() for _, there in places], **facts,
+                    arrives=tuple("arrive" in x.code.blocks[x.pc].instructions[0].modifiers for x, _ in places),
+                )
+            )  # fmt: skip
+            return
+
+
+def _at_a_barrier(g: Group) -> bool:
+    """Whether the group waits at a barrier of the block or the cluster."""
+    i = g.code.blocks[g.pc].instructions[0]
+    return bool(g.waits) and i.opcode in ("bar", "barrier") and "warp" not in i.modifiers
+
+
+def _went_past(g: Group, column: int) -> ndarray:
+    """Which threads of a block ran code behind the place where the group stands, and have gone."""
+    code, pc = (g.frames[0].code, g.frames[0].pc) if g.frames else (g.code, g.pc)
+    behind = code.graph.behind(pc) - (frozenset() if g.frames else {pc})
+    return g.batch.exited[:, column] & np.isin(g.batch.last_pc[:, column], list(behind))
 
 
 def _waits_elsewhere(faults: Faults, g: Group, lane: int, absent: int) -> tuple[str, int] | None:
@@ -104,12 +163,20 @@ def barrier_completed(faults: Faults, batch: Batch, waiting: list[Group], everyo
     """Threads of one block met at barriers on different lines, where these must not differ, or some had skipped it."""
     places = {(g.code.number, g.pc) for g in waiting}
     if len(places) > 1:
-        lines = [faults.pc_line(g) for g in waiting]
         advice = named_barriers.apart(waiting) if waiting[0].held.id else ""
-        if (len(set(lines)) > 1 or None in lines) and (advice or not waiting[0].held.id):
-            threads = [sorted({int(r) for r in g.rows}) for g in waiting]
-            block, thread = faults.block(int(batch.ids[0])), faults.thread(int(waiting[0].rows[0]))
-            faults.add(explain.barrier_divergence(lines=lines, threads=threads, block=block, thread=thread, next_step=advice))
+        if not advice and waiting[0].held.id:
+            return  # the number names the barrier, wherever they come to it
+        lines: dict[tuple[int, int], int | None] = {}
+        threads: dict[tuple[int, int], set[int]] = {}
+        for g in waiting:
+            lines[g.code.number, g.pc] = faults.pc_line(g)
+            threads.setdefault((g.code.number, g.pc), set()).update(g.rows.tolist())
+        block, thread = faults.block(int(batch.ids[0])), faults.thread(int(waiting[0].rows[0]))
+        faults.add(
+            explain.barrier_divergence(
+                lines=list(lines.values()), threads=[sorted(rows) for rows in threads.values()], block=block, thread=thread, next_step=advice
+            )
+        )
         return
     if not everyone or not batch.exited.any():
         return
@@ -130,20 +197,23 @@ def barrier_completed(faults: Faults, batch: Batch, waiting: list[Group], everyo
 
 def deadlock(faults: Faults, batch: Batch) -> None:
     """Nobody in the batch can go on."""
+    from ..barriers import come
     from ..instructions import registers
 
     if registers.deadlock(batch) or mbarrier.deadlock(batch) or cluster.deadlock(batch):
         return
     waiting = [g for g in batch.groups if g.waits == "barrier"]
     g = waiting[0]
-    block = faults.block(int(batch.ids[int(g.cols[0]) if g.cols is not None else 0]))
+    column = int(g.cols[0]) if g.cols is not None else 0
+    block = faults.block(int(batch.ids[column]))
     threads = sorted({int(r) for r in g.rows})
     if g.held.count is not None:
-        arrived = sum(len(np.unique(x.rows)) for x in waiting if x.held.id == g.held.id)
+        arrived = int(come(batch, g.held.id, [x for x in waiting if x.held.id == g.held.id])[column])
         faults.add(
             explain.named_barrier_deadlock(
                 line=faults.pc_line(g), threads=threads, block=block, barrier=g.held.id, expected=g.held.count, arrived=arrived,
                 thread=faults.thread(threads[0]), alone=named_barriers.completed_alone(batch, g.held.id),
+                lacking=named_barriers.lacking(batch, g.held.id, column), elsewhere=named_barriers.elsewhere(batch, g.held.id, column),
             )
         )  # fmt: skip
         return

@@ -268,7 +268,7 @@ def mask_operand(i: Instruction):
     """Which operand of a warp-wide instruction is the member mask; None: all lanes of the warp."""
     if i.opcode in ("shfl", "vote", "match", "redux", "elect"):
         return i.operands[-1]
-    if i.opcode in ("bar", "barrier"):
+    if i.opcode in ("bar", "barrier") and "warp" in i.modifiers:
         return i.operands[0]
     return None
 
