@@ -9,8 +9,9 @@ from dataclasses import dataclass, fields
 class Counters:
     """Sums over one launch. `None` means: not known (clang's PTX has no exact counts for some).
 
-    The memory counters equal Nsight Compute's metric of the comment; `sector` is 32 bytes. What wgmma reads of shared memory is in no
-    `shared_*` counter. Wavefronts are those that an access's addresses make. Nsight Compute shows them by instruction (`smsp__sass_…`); its
+    The memory counters equal Nsight Compute's metric of the comment; `sector` is 32 bytes. In no `shared_*` counter is what wgmma reads of shared
+    memory, what another block of the cluster has of it, and what atomics do there (float ones are loops on a GPU, whose loads it does count).
+    Wavefronts are those that an access's addresses make. Nsight Compute shows them by instruction (`smsp__sass_…`); its
     l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum and _st.sum count repeats, too, of accesses that found their banks taken by other warps' loads,
     shuffles, copies or wgmma (l1tex__data_bank_conflicts_type_arbitration.sum counts most of them): another number in each run.
     """

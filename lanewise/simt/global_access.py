@@ -214,14 +214,31 @@ def _window_load(sub: Group, iid: int, window: int, addresses: ndarray, dtype: A
     """A generic load that turned out to be shared or local."""
     local = (addresses - (window << RANGE)).view(u64)[:, None]
     load = load_shared if window == SHARED_WINDOW >> RANGE else load_local
-    values = load(sub, iid, local, dtype, size, vector)
+    with _Window(sub.batch.machine, iid, window):
+        values = load(sub, iid, local, dtype, size, vector)
     return [values] if vector == 1 else values
 
 
 def _window_store(sub: Group, iid: int, window: int, addresses: ndarray, values: tuple, dtype: Any, size: int) -> None:
     local = (addresses - (window << RANGE)).view(u64)[:, None]
     store = store_shared if window == SHARED_WINDOW >> RANGE else store_local
-    store(sub, iid, local, values, dtype, size)
+    with _Window(sub.batch.machine, iid, window):
+        store(sub, iid, local, values, dtype, size)
+
+
+class _Window:
+    """While a generic access goes to shared or local memory, its instruction's counts aren't those of global memory."""
+
+    def __init__(self, m: Machine, iid: int, window: int):
+        self.m, self.iid = m, iid
+        self.of_global = m.counts[iid]
+        self.here = m.generic_shared.setdefault(iid, [0, 0]) if window == SHARED_WINDOW >> RANGE else [0, 0]
+
+    def __enter__(self) -> None:
+        self.m.counts[self.iid] = self.here
+
+    def __exit__(self, *error: object) -> None:
+        self.m.counts[self.iid] = self.of_global
 
 
 def load_generic(g: Group, iid: int, address: Value, dtype: Any, size: int, vector: int, counted: bool = True, volatile: bool = False) -> Value:
@@ -230,7 +247,8 @@ def load_generic(g: Group, iid: int, address: Value, dtype: Any, size: int, vect
     window = lo >> RANGE
     if window == hi >> RANGE and window << RANGE in (SHARED_WINDOW, LOCAL_WINDOW):
         load = load_shared if window << RANGE == SHARED_WINDOW else load_local
-        return load(g, iid, add64(address, -(window << RANGE) & (1 << 64) - 1), dtype, size, vector, volatile)
+        with _Window(g.batch.machine, iid, window):
+            return load(g, iid, add64(address, -(window << RANGE) & (1 << 64) - 1), dtype, size, vector, volatile)
     return load_global(g, iid, address, dtype, size, vector, counted, volatile)
 
 
@@ -239,6 +257,7 @@ def store_generic(g: Group, iid: int, address: Value, values: tuple, dtype: Any,
     window = lo >> RANGE
     if window == hi >> RANGE and window << RANGE in (SHARED_WINDOW, LOCAL_WINDOW):
         store = store_shared if window << RANGE == SHARED_WINDOW else store_local
-        store(g, iid, add64(address, -(window << RANGE) & (1 << 64) - 1), values, dtype, size, volatile)
+        with _Window(g.batch.machine, iid, window):
+            store(g, iid, add64(address, -(window << RANGE) & (1 << 64) - 1), values, dtype, size, volatile)
         return
     store_global(g, iid, address, values, dtype, size, counted, volatile)

@@ -49,6 +49,7 @@ class Machine:
         self.params: dict[str, ndarray] = {}
         self._parameters: dict[tuple, Any] = {}
         self.counts: list[list[int]] = [[0, 0] for _ in program.sites]
+        self.generic_shared: dict[int, list[int]] = {}  # the same of accesses through generic pointers that went to shared memory
         self.executed: dict[int, tuple[list[int], list[int]]] = {}
         known = program.known_patterns(self.T)
         self.sector_patterns, self.shared_patterns, self._rows = known.sectors, known.shared, known.rows

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from . import explain, remarks
 from .checks import Faults
 from .checks.named_barriers import unawaited
+from .code import Site
 from .codegen import width_of
 from .counters import Counters
 from .machine import Machine
@@ -91,12 +94,20 @@ def summarise(report: Report, machine: Machine, stopped: bool) -> None:
     report.steps = machine.steps
 
 
+def _accesses(machine: Machine) -> Iterator[tuple[Site, str, str, int, int]]:
+    """(instruction, kind, space, requests, sectors or wavefronts) of what went to memory."""
+    sites = machine.program.sites
+    for site, (requests, units) in zip(sites, machine.counts, strict=False):
+        if requests:
+            kind, _, space = site.kind.partition(".")
+            yield site, kind, space, requests, units
+    for iid, (requests, units) in machine.generic_shared.items():
+        yield sites[iid], sites[iid].kind.partition(".")[0], "shared", requests, units
+
+
 def _memory(c: Counters, machine: Machine, at) -> None:
-    for site, (requests, units) in zip(machine.program.sites, machine.counts, strict=False):
-        if not requests:
-            continue
+    for site, kind, space, requests, units in _accesses(machine):
         line = at(site.line)
-        kind, _, space = site.kind.partition(".")
         if kind in ("ldmatrix", "stmatrix"):  # Nsight Compute counts their wavefronts, but not the instructions
             kind, requests = kind[:2], 0
         if space == "global" or (space == "generic" and kind in ("ld", "st")):
@@ -154,10 +165,7 @@ def _remarks(report: Report, machine: Machine) -> None:
     """What is right but slow, from the counters of each memory instruction."""
     found = Faults(machine)
     tiles = set(machine.tiles.values())
-    for site, (requests, units) in zip(machine.program.sites, machine.counts, strict=False):
-        if not requests:
-            continue
-        kind, _, space = site.kind.partition(".")
+    for site, kind, space, requests, units in _accesses(machine):
         size = _access_bytes(site.instruction)
         kind = {"ldmatrix": "ld", "stmatrix": "st"}.get(kind, kind)
         access = "read" if kind == "ld" else "write"

@@ -170,6 +170,62 @@ def test_neighbours_are_loaded_together_where_ptxas_knows_the_place(words: int, 
     assert report.counters.shared_load_requests == loads
 
 
+FAR = """#include <ptx_hopper.cuh>
+extern "C" __global__ void __cluster_dims__(2) k(float* y) {
+    __shared__ float numbers[32];
+    const int lane = threadIdx.x;
+    numbers[lane] = lane;
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+    const unsigned there = ptx::map_to_rank(ptx::shared_address(numbers + lane), TO);
+    float x = lane;
+    if (ptx::cluster_rank() == 0) WHAT;
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+    y[blockIdx.x * 32 + lane] = x + numbers[lane];
+}"""
+FAR_LOAD = 'asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(x) : "r"(there) : "memory")'
+FAR_STORE = 'asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(there), "f"(x) : "memory")'
+
+
+@pytest.mark.parametrize(("to", "counted"), [("0", 1), ("1", 0), ("lane % 2", 1)])  # my block, the other one, half of the lanes each
+@pytest.mark.parametrize(("what", "counter"), [(FAR_LOAD, "shared_load"), (FAR_STORE, "shared_store")], ids=["load", "store"])
+def test_shared_memory_of_another_block_is_not_counted(what: str, counter: str, to: str, counted: int) -> None:
+    """As read on an H200: such accesses are l1tex__t_requests_pipe_lsu_mem_dshared_*."""
+    report = simt.compile(FAR.replace("TO", to).replace("WHAT", what)).kernel("k").launch(2, 32, (np.zeros(64, np.float32),))
+    without = simt.compile(FAR.replace("TO", to).replace("WHAT", "x = 1")).kernel("k").launch(2, 32, (np.zeros(64, np.float32),))
+    assert report.ok and without.ok
+    for unit in ("requests", "wavefronts"):
+        name = f"{counter}_{unit}"
+        assert getattr(report.counters, name) - getattr(without.counters, name) == counted
+
+
+GENERIC = """extern "C" __global__ void k(float* y) {
+    __shared__ float numbers[32];
+    float mine[2] = {1, 2}, x = 0;
+    numbers[threadIdx.x] = threadIdx.x;
+    const float* at = PLACE;
+    asm volatile("ld.f32 %0, [%1];" : "=f"(x) : "l"(at) : "memory");
+    y[threadIdx.x] = x;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("place", "of_global", "of_shared"),
+    [
+        ("numbers + threadIdx.x", (0, 0), (1, 1)),
+        ("y + threadIdx.x", (1, 4), (0, 0)),
+        ("threadIdx.x % 2 ? y + threadIdx.x : numbers + threadIdx.x", (1, 4), (1, 1)),
+        ("mine + threadIdx.x % 2", (0, 0), (0, 0)),
+    ],
+)
+def test_a_generic_access_counts_where_it_goes(place: str, of_global: tuple[int, int], of_shared: tuple[int, int]) -> None:
+    """The first three as read on an H200."""
+    c = simt.compile(GENERIC.replace("PLACE", place)).kernel("k").launch(1, 32, (np.zeros(32, np.float32),)).counters
+    assert (c.global_load_requests, c.global_load_sectors) == of_global
+    assert (c.shared_load_requests, c.shared_load_wavefronts) == of_shared
+
+
 WMMA = """#include <mma.h>
 using namespace nvcuda;
 extern "C" __global__ void k(const {type}* given, {type}* y) {{
@@ -211,7 +267,7 @@ def wmma_loads(use: str, shape: str, type: str, major: str, place: str, pitch: i
     ],
 )
 def test_requests_of_wmma(use: str, shape: str, type: str, major: str, requests: int) -> None:
-    """As the machine code has it."""
+    """As the machine code has it, and an H200 counts it."""
     assert wmma_loads(use, shape, type, major, "given", 32)[0] == requests
 
 
