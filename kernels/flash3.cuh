@@ -203,7 +203,7 @@ __device__ __forceinline__ void flash3_block(const ptx::TensorMap& Qm, const ptx
             pack_rows<T>(P, s);
 #pragma unroll 1
             for (int n = tiles - 2; n >= 0; --n) {           // P is that of tile n + 1
-                if constexpr (overlap) {                     // both products are begun, S is awaited
+                if constexpr (overlap) {                     // both products begun, S awaited
                     begin_scores();
                     ptx::mbarrier_wait_parity(v_full + 8 * v.stage, v.parity);
                     values(n < tiles - 2);

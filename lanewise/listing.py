@@ -36,7 +36,7 @@ class Listing:
     def _repr_html_(self) -> str:
         coloured = _coloured("\n".join(self.lines)).split("\n")
         rows = "\n".join(f"<span style='opacity:.5'>{number:4}</span>  {line}" for number, line in enumerate(coloured, self.first))
-        style = "font-family:var(--jp-code-font-family,monospace);line-height:1.3;background:rgba(128,128,128,.1);padding:.6em;overflow-x:auto"
+        style = "font-family:var(--jp-code-font-family,monospace);white-space:pre;line-height:1.3;background:rgba(128,128,128,.1);padding:.6em;overflow-x:auto"
         return f"<pre style='{style}' title='{html.escape(self.name)}'>{rows}</pre>"
 
 

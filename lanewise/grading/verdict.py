@@ -88,7 +88,7 @@ class Verdict:
             rows.append(f"<div style='margin:.5em 0;white-space:pre-wrap'>{html.escape(self.message)}</div>")
             if self.excerpt:
                 lines = "\n".join(_marked(number, text, number == self.line) for number, text in self.excerpt)
-                rows.append(f"<pre style='margin:.5em 0;background:rgba(128,128,128,.12);padding:.5em'>{lines}</pre>")
+                rows.append(f"<pre style='margin:.5em 0;white-space:pre;overflow-x:auto;background:rgba(128,128,128,.12);padding:.5em'>{lines}</pre>")
             if self.cases:
                 items = "".join(f"<li>{'✓' if case.passed else '✗'} {html.escape(case.name)}</li>" for case in self.cases)
                 rows.append(f"<ul style='list-style:none;margin:0;padding:0'>{items}</ul>")
