@@ -9,7 +9,7 @@ from families.everything import CASES
 from families.launch import launch
 
 # Left out of `make fast`: hundreds of cases, for which tests of their own stand there.
-HOPPER = ("tma", "bulk", "wgmma", "clusters", "mbarrier")
+HOPPER = ("tma", "bulk", "wgmma", "clusters", "mbarrier", "narrow")
 MARKED = [pytest.param(case, id=case.name, marks=[pytest.mark.slow] if case.slow or case.name.split(".")[0] in HOPPER else []) for case in CASES]
 RIGHT = [param for param in MARKED if not param.values[0].faulty]
 FAULTY = [param for param in MARKED if param.values[0].faulty]

@@ -313,12 +313,12 @@ def test_four_products_of_eight_lanes_each(a_layout, b_layout, c, d):
 @pytest.mark.parametrize(
     "code",
     [
-        "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %0, %0, %0}, {%1, %1}, {%1, %1}, {%0, %0, %0, %0}, %1, 0;",
+        "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %0, %0, %0}, {%1, %1}, {%1, %1}, {%0, %0, %0, %0}, %1, 4;",
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f16 {%0, %0, %0, %0}, {%1, %1, %1, %1}, {%1, %1}, {%1, %1};",
         "mma.sync.aligned.m16n8k16.row.col.s32.s8.u4.s32 {%1, %1, %1, %1}, {%1, %1}, {%1}, {%1, %1, %1, %1};",
         "mma.sync.aligned.m16n8k16.row.col.f32.bf16.f16.f32 {%0, %0, %0, %0}, {%1, %1, %1, %1}, {%1, %1}, {%0, %0, %0, %0};",
     ],
-    ids=["sparse", "C of another type than D", "types that don't mix", "bf16 times f16"],
+    ids=["a selector beyond four lanes", "C of another type than D", "types that don't mix", "bf16 times f16"],
 )
 def test_products_of_another_kind_are_refused_by_name(code):
     source = f"""

@@ -68,7 +68,8 @@ def _asynchronous(plain: Callable) -> Callable:
 
 EMIT |= {"atom": _later("atomic"), "red": _asynchronous(_later("atomic")), "st": _asynchronous(EMIT["st"])}
 EMIT |= dict.fromkeys(("membar", "fence"), _later("order"))
-EMIT |= dict.fromkeys(("mma", "wmma", "ldmatrix", "stmatrix", "movmatrix"), _later("tensor"))
+EMIT |= dict.fromkeys(("wmma", "ldmatrix", "stmatrix", "movmatrix"), _later("tensor"))
+EMIT["mma"] = lambda e, i: _later("sparse" if i.modifiers[0].split("::")[0] == "sp" else "tensor")(e, i)
 EMIT |= dict.fromkeys(("cp",), _later("async_copy"))
 EMIT |= dict.fromkeys(("vabsdiff4",), _later("video"))
 EMIT |= dict.fromkeys(("wgmma",), _later("wgmma"))

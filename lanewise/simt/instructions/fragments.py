@@ -18,6 +18,12 @@ HOLD: dict[int, type] = {1: u8, 4: u8, 8: u8, 16: u16, 32: u32, 64: u64}  # unpa
 LANE = np.arange(32)
 REMEMBERED = 48  # fragments whose matrices a group keeps: an accumulator is asked for again at once, an operand a few times
 
+
+def register_of(type: str) -> str:
+    """How a fragment's registers of this element type are held."""
+    return type if type in ("f32", "f64") else "b32"
+
+
 # ------------------------------------------------------------------------------------------------ layouts
 
 
@@ -112,7 +118,7 @@ def elements(g, registers: tuple, of: Layout) -> ndarray:
 
 def unpacked(words: ndarray, bits: int) -> ndarray:
     """Words as elements of so many bits along the last axis, the low ones first."""
-    held = words.view(HOLD[bits])
+    held: ndarray = words.view(HOLD[bits])
     if bits == 4:
         return np.stack([held & 15, held >> 4], axis=-1).reshape(*held.shape[:-1], -1)
     return np.unpackbits(held, axis=-1, bitorder="little") if bits == 1 else held

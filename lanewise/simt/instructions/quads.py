@@ -9,8 +9,10 @@ import functools
 
 import numpy as np
 
+from ..codegen import Emitter, vector
+from ..ptx import Instruction
 from ..values import f16, f32, f64, ndarray, u16, u32
-from .fragments import LANE, Layout, gather, remember, scatter
+from .fragments import LANE, Layout, gather, register_of, remember, scatter
 
 PRODUCTS = 4
 
@@ -48,3 +50,18 @@ def multiply_quads(g, a: tuple, b: tuple, c: tuple, layouts: tuple[Layout, Layou
 
 def _matrices(x: ndarray) -> ndarray:
     return x.reshape(*x.shape[:2], PRODUCTS, x.shape[2] // PRODUCTS, x.shape[3])
+
+
+def emit_quads(e: Emitter, i: Instruction, d_type: str, c_type: str) -> None:
+    """A and B may lie in rows or in columns, each."""
+    turned = [m for m in i.modifiers if m in ("row", "col")]
+    if len(turned) != 2 or d_type not in ("f16", "f32") or c_type not in ("f16", "f32") or (d_type, c_type) == ("f16", "f32"):
+        raise e.unsupported("this shape with these element types")
+    d, a, b, c = map(vector, i.operands[:4])
+    of_d, of_c = (quad_layout("c", False, t) for t in (d_type, c_type))
+    layouts = quad_layout("a", turned[0] == "col", "f16"), quad_layout("b", turned[1] == "row", "f16"), of_c, of_d
+    parts = [",".join(e.use(x, register_of(t)) for x in registers) for registers, t in ((a, "f16"), (b, "f16"), (c, c_type))]
+    t = e.temporary()
+    e.line(f"{t}=MMAQUADS(g,({parts[0]},),({parts[1]},),({parts[2]},),{e.constant(layouts)})")
+    for j, register in enumerate(d):
+        e.define(register, register_of(d_type), f"{t}[{j}]")

@@ -20,7 +20,7 @@ from ..ptx import Address, Instruction, Reg
 from ..shapes import take_rows
 from ..values import f16, f32, f64, full, i64, ndarray, u16, u32, u64
 from . import matrix, quads
-from .fragments import BITS, HOLD, LANE, Layout, by_warp, elements, gather, layout, remember, scatter, to_lanes
+from .fragments import BITS, HOLD, LANE, Layout, by_warp, elements, gather, layout, register_of, remember, scatter, to_lanes
 from .memory import address_text, space_of
 from .warp import warps
 
@@ -97,10 +97,10 @@ _RESULT = {
     **dict.fromkeys(("s8", "u8", "s4", "u4", "b1"), {"s32"}),
     "f64": {"f64"},
 }
-_MIXED = ({"s8", "u8"}, {"s4", "u4"}, {"e4m3", "e5m2"})  # types that A and B may have differently
+MIXED = ({"s8", "u8"}, {"s4", "u4"}, {"e4m3", "e5m2"})  # types that A and B may have differently
 
 
-def _types(e: Emitter, i: Instruction) -> tuple[str, str, str, str]:
+def types_of(e: Emitter, i: Instruction) -> tuple[str, str, str, str]:
     """Types of D, A, B and C."""
     types = [t for t in i.modifiers if t in BITS]
     if i.opcode == "wmma" and len(types) == 2:  # d and c; A and B are f16
@@ -116,16 +116,16 @@ def _count(registers: tuple, type: str) -> int:
 
 
 def emit_mma(e: Emitter, i: Instruction) -> None:
-    if "sp" in i.modifiers or any(m.startswith(("sp::", "kind::", "block_scale")) for m in i.modifiers):
-        raise e.unsupported("sparse and scaled products")
-    d_type, a_type, b_type, c_type = _types(e, i)
+    if any(m.startswith(("kind::", "block_scale")) for m in i.modifiers):
+        raise e.unsupported("scaled products need sm_120")
+    d_type, a_type, b_type, c_type = types_of(e, i)
     m, n, k = shape_of(i)
     d, a, b, c = map(vector, i.operands[:4])
     if i.opcode == "mma" and (m, n, k, a_type, b_type) == (8, 8, 4, "f16", "f16"):
-        _emit_quads(e, i, d_type, c_type)
+        quads.emit_quads(e, i, d_type, c_type)
         return
     shapes = (_MMA if i.opcode == "mma" else _WMMA).get(a_type, set())
-    if (m, n, k) not in shapes or d_type not in _RESULT[a_type] or c_type not in _RESULT[a_type] or a_type != b_type and {a_type, b_type} not in _MIXED:
+    if (m, n, k) not in shapes or d_type not in _RESULT[a_type] or c_type not in _RESULT[a_type] or a_type != b_type and {a_type, b_type} not in MIXED:
         raise e.unsupported("this shape with these element types")
     if i.opcode == "mma" and d_type != c_type:
         raise e.unsupported("C of another type than D")
@@ -136,31 +136,11 @@ def emit_mma(e: Emitter, i: Instruction) -> None:
         layout("c", m, n, c_type, _count(c, c_type)), layout("c", m, n, d_type, _count(d, d_type)), "satfinite" in i.modifiers,
         "xor" in i.modifiers,
     )  # fmt: skip
-    parts = [",".join(e.use(x, _register(t)) for x in registers) for registers, t in ((a, a_type), (b, b_type), (c, c_type))]
+    parts = [",".join(e.use(x, register_of(t)) for x in registers) for registers, t in ((a, a_type), (b, b_type), (c, c_type))]
     t = e.temporary()
     e.line(f"{t}=MMA(g,{e.constant(product)},({parts[0]},),({parts[1]},),({parts[2]},))")
     for j, register in enumerate(d):
-        e.define(register, _register(d_type), f"{t}[{j}]")
-
-
-def _emit_quads(e: Emitter, i: Instruction, d_type: str, c_type: str) -> None:
-    """mma.m8n8k4 on f16, which any of the layouts may have."""
-    turned = [m for m in i.modifiers if m in ("row", "col")]
-    if len(turned) != 2 or d_type not in _RESULT["f16"] or c_type not in _RESULT["f16"] or (d_type, c_type) == ("f16", "f32"):
-        raise e.unsupported("this shape with these element types")
-    d, a, b, c = map(vector, i.operands[:4])
-    of_d, of_c = (quads.quad_layout("c", False, t) for t in (d_type, c_type))
-    layouts = quads.quad_layout("a", turned[0] == "col", "f16"), quads.quad_layout("b", turned[1] == "row", "f16"), of_c, of_d
-    parts = [",".join(e.use(x, _register(t)) for x in registers) for registers, t in ((a, "f16"), (b, "f16"), (c, c_type))]
-    t = e.temporary()
-    e.line(f"{t}=MMAQUADS(g,({parts[0]},),({parts[1]},),({parts[2]},),{e.constant(layouts)})")
-    for j, register in enumerate(d):
-        e.define(register, _register(d_type), f"{t}[{j}]")
-
-
-def _register(type: str) -> str:
-    """How a fragment's registers of this element type are held."""
-    return type if type in ("f32", "f64") else "b32"
+        e.define(register, register_of(d_type), f"{t}[{j}]")
 
 
 # ------------------------------------------------------------------------------------------------ wmma.load and wmma.store
@@ -287,13 +267,13 @@ def emit_wmma(e: Emitter, i: Instruction) -> None:
     iid = e.site(f"{'ldmatrix' if matrices else 'ld' if what == 'load' else 'st'}.{space}")
     start = f"g,{iid},{space!r},{e.constant(move)},{address_text(e, address)},{stride},{wide}"
     if what == "store":
-        held = ",".join(e.use(x, _register(type)) for x in registers)
+        held = ",".join(e.use(x, register_of(type)) for x in registers)
         e.line(f"FRAGST({start},({held},))")
         return
     t = e.temporary()
     e.line(f"{t}=FRAGLD({start})")
     for j, register in enumerate(registers):
-        e.define(register, _register(type), f"{t}[{j}]")
+        e.define(register, register_of(type), f"{t}[{j}]")
 
 
 EMIT = {"mma": emit_mma, "wmma": emit_wmma, **matrix.EMIT}

@@ -15,6 +15,7 @@ from . import (
     libraries,
     mbarrier,
     memory,
+    narrow,
     output,
     tensor,
     tma,
@@ -24,6 +25,7 @@ from . import (
 from .case import Case
 
 FAMILIES = (
-    integer, floating, conversion, memory, atomics, warp, control, barriers, output, libraries, tensor, async_copy, wgmma, clusters, mbarrier, bulk, tma,
+    integer, floating, conversion, memory, atomics, warp, control, barriers, output, libraries, tensor, narrow, async_copy, wgmma, clusters, mbarrier,
+    bulk, tma,
 )  # fmt: skip
 CASES: list[Case] = [case for family in FAMILIES for case in family.CASES]
