@@ -1,8 +1,4 @@
-"""How lanes wait for each other at block barriers, numbered ones included.
-
-A barrier counts warps, 32 threads each, whatever is alive of them: who executes one waits "for all non-exited threads from its warp" first (PTX ISA
-9.7.13.1). Of a barrier for whole warps meeting.together has seen to that; at the others lanes come one by one, and their warp counts with the last.
-"""
+"""How lanes wait for each other at block barriers, numbered ones included. Who counts there: see arrivals."""
 
 from __future__ import annotations
 
@@ -11,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .arrivals import alive, arrive, come, completed_alone, lanes_of
 from .checks import named_barriers, waiting
 from .group import Group
 from .meeting import member_mask, names_itself
@@ -48,7 +45,7 @@ def barrier(batch: Batch, g: Group, id, count, mode: str, how: str, predicate, s
     if batch.machine.check and (id or count is not None):
         named_barriers.used(batch, g, id, count, mode == "arrive")
     if mode == "arrive":
-        _arrive(batch, g, id)
+        arrive(batch, g, id)
         alone = id in batch.arrivals and batch.arrivals[id].alone
         batch.arrivals[id] = named_barriers.Arrivals(count, batch.machine.faults.pc_line(g), alone)
         if batch.happened is not None:
@@ -56,7 +53,7 @@ def barrier(batch: Batch, g: Group, id, count, mode: str, how: str, predicate, s
             batch.published[id] = np.maximum(batch.published.get(id, told), told)
         batch.machine.stores += 1
         release(batch, id, count)
-        _completed_alone(batch, id, count)
+        completed_alone(batch, id, count)
         return next_pc
     count = count or None  # 0 threads: all of the block
     if g.whole and count in (None, 32 * batch.W) and len(batch.groups) == 1 and not batch.arrived:
@@ -68,42 +65,6 @@ def barrier(batch: Batch, g: Group, id, count, mode: str, how: str, predicate, s
     g.came_from = g.pc
     release(batch, id, count)
     return -1
-
-
-def _arrive(batch: Batch, g: Group, id: int) -> None:
-    """Warps that are complete count; of others, who has arrived is kept until the rest of the warp has come or left."""
-    at = g.rows if g.cols is None else (g.rows, g.cols)
-    arriving = batch.arriving.pop(id, None)
-    if arriving is None:
-        arriving = np.zeros((batch.T, batch.B), bool)
-    arriving[at] = True
-    complete = _warps(batch, arriving)
-    batch.arrived[id] = batch.arrived.get(id, np.zeros(batch.B, int)) + 32 * complete.sum(axis=0)
-    arriving &= ~np.repeat(complete, 32, axis=0)[: batch.T]
-    if arriving.any():
-        batch.arriving[id] = arriving
-
-
-def _warps(batch: Batch, here: ndarray) -> ndarray:
-    """Warps (× blocks) some of whose threads are here and all others of which have left. `here`: threads × blocks."""
-    padded = np.zeros((2, batch.W * 32, batch.B), bool)
-    padded[0, : batch.T], padded[1, : batch.T] = here, ~(here | batch.exited)
-    found = np.logical_or.reduce(padded.reshape(2, batch.W, 32, batch.B), axis=2)
-    return found[0] & ~found[1]
-
-
-def _completed_alone(batch: Batch, id: int, count: int) -> None:
-    """Arrivals complete a barrier at which nobody waits, too: it begins anew."""
-    arrived = batch.arrived.get(id)
-    if arrived is None or not (arrived >= count).any():
-        return
-    waited_for = sum((_per_column(batch, x) for x in batch.groups if x.waits == "barrier" and x.held.id == id), np.zeros(batch.B, int))
-    full = (arrived >= count) & (waited_for == 0)
-    if full.any():
-        batch.arrived[id] = np.where(full, arrived % max(count, 1), arrived)
-        batch.arrivals[id].alone = True
-        if not batch.arrived[id].any():
-            batch.published.pop(id, None)
 
 
 def _barriers(batch: Batch, g: Group, which: int, value, operands: tuple, mode: str, how: str, predicate, slot: int | None, next_pc: int) -> int:
@@ -151,35 +112,18 @@ def _barriers_of_rows(batch: Batch, g: Group, which: int, value: ndarray, other,
     return -1
 
 
-def _per_column(batch: Batch, g: Group) -> ndarray:
-    return np.full(batch.B, g.n) if g.cols is None else np.bincount(g.cols, minlength=batch.B)
-
-
-def _alive(batch: Batch) -> ndarray:
-    """Threads of the warps that have not left, in every block."""
-    return 32 * _warps(batch, ~batch.exited).sum(axis=0)
-
-
-def come(batch: Batch, id: int, parked: list[Group]) -> ndarray:
-    """How many threads count at barrier `id` in every block, if the groups `parked` wait there."""
-    here = np.zeros((batch.T, batch.B), bool) if id not in batch.arriving else batch.arriving[id].copy()
-    for g in parked:
-        here[g.rows if g.cols is None else (g.rows, g.cols)] = True
-    return 32 * _warps(batch, here).sum(axis=0) + batch.arrived.get(id, 0)
-
-
 def release(batch: Batch, id: int, count: int | None) -> bool:
     """Let the groups at barrier `id` go on if, in every block, enough threads have come."""
     parked = [g for g in batch.groups if g.waits == "barrier" and g.held.id == id]
     if not parked:
         return False
     total = come(batch, id, parked)
-    need = _alive(batch) if count is None else np.full(batch.B, count)
+    need = alive(batch) if count is None else np.full(batch.B, count)
     done = total >= need
     if not done.any():
         return False
     if batch.machine.cluster > 1 and (not done.all() or _places(batch, parked)[1] is not None):
-        return _release_some(batch, parked, done, need)
+        return _release_some(batch, parked, done)
     if not done.all():
         if any(not g.waits and g.idle != batch.machine.stores for g in batch.groups):
             return False
@@ -187,16 +131,16 @@ def release(batch: Batch, id: int, count: int | None) -> bool:
         return release(batch, id, count)
     if _parted_by_place(batch, parked):
         return release(batch, id, count)
-    _let_go(batch, parked, id, count, need)
+    _let_go(batch, parked, id, count)
     return True
 
 
-def _let_go(batch: Batch, parked: list[Group], id: int, count: int | None, need: ndarray, some: ndarray | None = None) -> None:
+def _let_go(batch: Batch, parked: list[Group], id: int, count: int | None, some: ndarray | None = None) -> None:
     """The barrier is complete for these groups: in all blocks, or in the blocks `some`."""
     values = _results(batch, parked)
-    everyone = count is None or bool((need >= _alive(batch))[slice(None) if some is None else some].all())
+    all_come = count is None and id not in batch.arrived  # who has arrived may have left; with a count nobody who has is missed
+    everyone = all_come or bool((lanes_of(batch, parked) | batch.exited)[:, slice(None) if some is None else some].all())
     if batch.machine.check:
-        all_come = count is None and id not in batch.arrived  # who has arrived may have left; with a count nobody who has is missed
         waiting.barrier_completed(batch.machine.faults, batch, parked, everyone and all_come)
     site = (parked[0].code.number, parked[0].pc)
     for g, value in zip(parked, values, strict=True):
@@ -225,7 +169,7 @@ def _let_go(batch: Batch, parked: list[Group], id: int, count: int | None, need:
     _completed(batch, None if everyone and some is None and told is None else parked, int(met.sum()), site)
 
 
-def _release_some(batch: Batch, parked: list[Group], done: ndarray, need: ndarray) -> bool:
+def _release_some(batch: Batch, parked: list[Group], done: ndarray) -> bool:
     """Blocks of one cluster stay in one batch: those whose barrier is complete, at one place at a time, go on lane by lane."""
     here, _ = _places(batch, parked)
     id, count = parked[0].held.id, parked[0].held.count
@@ -242,7 +186,7 @@ def _release_some(batch: Batch, parked: list[Group], done: ndarray, need: ndarra
                 parts.append(_held_part(flat, np.flatnonzero(~chosen[flat.cols])))
             batch.replace(g, *parts)
             going.append(parts[0])
-        _let_go(batch, going, id, count, need, chosen)
+        _let_go(batch, going, id, count, chosen)
         done = done & ~chosen
     return True
 
@@ -290,9 +234,7 @@ def _completed(batch: Batch, members: list[Group] | None, barriers: int, site: t
         if batch.happened is not None:
             batch.happened.barrier()
     else:
-        mask = np.zeros((batch.T, batch.B), bool)
-        for g in members:
-            mask[g.rows if g.cols is None else (g.rows, g.cols)] = True
+        mask = lanes_of(batch, members)
         batch.partial_syncs.append((batch.time, mask))
         batch.shared_check.partial_sync()
         if batch.happened is not None:

@@ -283,9 +283,7 @@ MBARRIER = {
     "INIT(empty, 32)": 'asm volatile("mbarrier.init.shared::cta.b64 [%0], 32;" ::"r"((unsigned)__cvta_generic_to_shared(&empty)) : "memory")',
 }
 for _name in ("full", "empty"):
-    MBARRIER[f"ARRIVE({_name})"] = (
-        f'asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"((unsigned)__cvta_generic_to_shared(&{_name})) : "memory")'
-    )
+    MBARRIER[f"ARRIVE({_name})"] = f'asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"((unsigned)__cvta_generic_to_shared(&{_name})) : "memory")'
     MBARRIER[f"WAIT({_name}, "] = f"wait_for(&{_name}, "
 WAIT_FOR = """
   auto wait_for = [](void* bar, int parity) {
@@ -338,3 +336,86 @@ def test_who_has_another_mask_has_not_met(mask, other, ordered, schedule):
         assert report.ok and (y == x_of(LANE ^ other, 6)).all(), messages(report.findings)
     else:
         assert {f.kind for f in report.errors} == {"race"} and 11 in {f.line for f in report.errors}, messages(report.findings)
+
+
+UNLIKE = "l < 16 ? 0xffffffff : 0xffff0000"
+OPERATIONS = [
+    ("__shfl_xor_sync(M, x, 1)", "__shfl_xor_sync"),
+    ("__ballot_sync(M, x & 1)", "__ballot_sync"),
+    ("__any_sync(M, x > 40)", "__any_sync"),
+    ("__match_any_sync(M, x % 3)", "__match_any_sync"),
+    ("__reduce_max_sync(M, x)", "__reduce_max_sync"),
+    ("(__syncwarp(M), x)", "__syncwarp"),
+]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("block, grid", [(32, 1), (96, 3)])
+@pytest.mark.parametrize("operation, name", OPERATIONS)
+def test_lanes_that_name_each_other_pass_one_mask(operation, name, block, grid, schedule):
+    """The lower half waits for the upper one, which only waits for itself: they don't meet, though all stand at one instruction."""
+    report, _ = ran(f"  v = {operation.replace('M', UNLIKE)};\n", block=block, grid=grid, schedule=schedule)
+    first = report.errors[0]
+    assert (first.kind, first.line, first.thread[0] % 32) == ("warp-mask", 7, 0)
+    assert first.message == (
+        f"warp mask: thread ({first.thread[0]},0,0) of block ({first.block[0]},0,0) calls {name} with mask 0xffffffff on line 7, but lanes 16..31 of the warp do not come "
+        "along with that mask: they pass 0xffff0000. Lanes that name each other pass the same mask: give every lane the mask of the whole group that it is in."
+    )
+    assert first.message in " ".join(str(report).split()) and max(map(len, str(report).splitlines())) <= 80
+    quiet(f"  v = {operation.replace('M', 'l < 16 ? 0x0000ffff : 0xffff0000')};\n", block=block, grid=grid, schedule=schedule)
+
+
+def test_a_lane_that_passes_a_mask_of_its_own():
+    found = ran("  v = x; __syncwarp(l == 7 ? 0x80 : -1);\n", block=64)[0].errors
+    assert [f.kind for f in found] == ["warp-mask"] and "but lane 7 of the warp does not come along with that mask: it passes 0x00000080." in found[0].message
+
+
+def test_masks_that_overlap_both_ways():
+    """Nobody can go on: each half names lanes that pass the other mask."""
+    found = ran("  v = __shfl_xor_sync(l < 16 ? 0x0001ffff : 0xffff8000, x, 1);\n")[0].errors[0]
+    assert found.kind == "warp-mask" and "lane 16 of the warp does not come along with that mask: it passes 0xffff8000." in found.message
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_the_same_instruction_in_another_turn_brings_the_other_mask(schedule):
+    """Lanes 16 to 31 are a turn ahead: first among themselves, then with all; the others wait for them at the same instruction meanwhile."""
+    body = """
+  #pragma unroll 1
+  for (int i = l < 16 ? 1 : 0; i < a[0] + 2; ++i) {
+    unsigned m = i == 0 ? 0xffff0000u : 0xffffffffu;
+    v = 10 * v + __shfl_xor_sync(m, x + i, 1);
+  }
+"""
+    near = x_of(LANE ^ 1, 2)
+    y = quiet(body.replace("a[0]", "(a[0] > 0)"), block=64, schedule=schedule)
+    first = near  # of i = 0: lanes 16 to 31 alone
+    expected = np.where(np.tile(LANE, 2) < 16, 0, first)
+    for i in (1, 2):
+        expected = 10 * expected + near + i
+    assert (y == expected).all()
+
+
+def test_tiles_of_a_warp_by_value_are_quiet():
+    """The masks of __match_any_sync are a partition: equal in all lanes that they name, and new at each turn of the loop."""
+    body = """
+  for (int i = 2; i < 6; ++i) {
+    unsigned m = __match_any_sync(-1, x % i);
+    v += __shfl_sync(m, x, __ffs(m) - 1) + __popc(__ballot_sync(m, 1)) + __reduce_add_sync(m, 1);
+  }
+"""
+    y = quiet(body, block=64, grid=5).reshape(-1, 32)
+    x = (3 * np.arange(320) + 1).reshape(-1, 32)
+    expected = np.zeros_like(x)
+    for i in range(2, 6):
+        alike = (x % i)[:, :, None] == (x % i)[:, None, :]
+        expected += np.take_along_axis(x, alike.argmax(axis=2), axis=1) + 2 * alike.sum(axis=2)
+    assert (y == expected).all()
+
+
+def test_a_guarded_shuffle_is_one_of_the_lanes_with_the_predicate():
+    """@p in assembly: the others jump over it, and are not awaited."""
+    shuffle = """asm volatile("{.reg .pred p; setp.lt.s32 p, %1, 16; @p shfl.sync.bfly.b32 %0, %2, 1, 31, MASK;}" : "+r"(v) : "r"(l), "r"(x));"""
+    y = quiet(f"  v = 5;\n  {shuffle.replace('MASK', '0xffff')}\n", block=64)
+    assert (y == np.where(np.arange(64) % 32 < 16, x_of(LANE ^ 1, 2), 5)).all()
+    found = ran(f"  v = 5;\n  {shuffle.replace('MASK', '-1')}\n")[0].errors[0]
+    assert found.kind == "warp-mask" and "lanes 16..31 of the warp do not come along" in found.message

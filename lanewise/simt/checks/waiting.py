@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import explain
+from ..arrivals import come
 from ..blocks import for_whole_warps
 from ..values import ndarray, to_array
 from . import cluster, mbarrier, named_barriers
@@ -197,7 +198,6 @@ def barrier_completed(faults: Faults, batch: Batch, waiting: list[Group], everyo
 
 def deadlock(faults: Faults, batch: Batch) -> None:
     """Nobody in the batch can go on."""
-    from ..barriers import come
     from ..instructions import registers
 
     if registers.deadlock(batch) or mbarrier.deadlock(batch) or cluster.deadlock(batch):
