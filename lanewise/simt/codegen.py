@@ -244,10 +244,11 @@ class Emitter:
             self.marked = marked
             if marked:
                 taint.before(self, instruction)
-            if unfinished is not None and self.index in unfinished.used:
-                from .instructions.wgmma import emit_use
+            for uses in (unfinished.used, unfinished.changed) if unfinished is not None else ():
+                if self.index in uses:
+                    from .instructions.wgmma import emit_use
 
-                emit_use(self, instruction, unfinished.used[self.index])
+                    emit_use(self, instruction, uses[self.index])
             try:
                 ended = bool(emit(self, instruction))
             except (LookupError, ValueError, TypeError, AttributeError, AssertionError) as error:  # assembly that no compiler has read before us

@@ -31,14 +31,26 @@ def accumulator_used(
     use = "adds to" if shape else "uses"
     what = f"accumulator {number}" if number is not None else "a copy of an accumulator"
     text = f"async copy: {who(thread, block)} {use} {what}{at_line(line)} while the wgmma{at_line(product_line)} "
-    text += "that writes it is not finished." + times(count)
-    if not committed:
-        text += " It was never committed: wgmma.commit_group, then wgmma.wait_group 0."
-    elif waited:
-        text += " The wait before it allows this group to stay pending: wait for one group less."
-    else:
-        text += " Put wgmma.wait_group before the use."
+    text += "that writes it is not finished." + times(count) + _wait_first(committed, waited, "use")
     return Finding("async-copy", "error", text, line=line, thread=thread, block=block, count=count)
+
+
+def factor_changed(
+    *, line: int | None, product_line: int | None, number: int | None, thread: Dim3, block: Dim3, committed: bool, waited: bool, count: int = 1
+) -> Finding:
+    """A register of A written before the product that reads it has ended (PTX ISA 9.7.15.7.1). `number`: its place among A's."""
+    what = f"register {number} of A" if number is not None else "a register of A"
+    text = f"async copy: {who(thread, block)} changes {what}{at_line(line)} while the wgmma{at_line(product_line)} "
+    text += "may still read it." + times(count) + _wait_first(committed, waited, "change")
+    return Finding("async-copy", "error", text, line=line, thread=thread, block=block, count=count)
+
+
+def _wait_first(committed: bool, waited: bool, before: str) -> str:
+    if not committed:
+        return " It was never committed: wgmma.commit_group, then wgmma.wait_group 0."
+    if waited:
+        return " The wait before it allows this group to stay pending: wait for one group less."
+    return f" Put wgmma.wait_group before the {before}."
 
 
 def accumulators_unset(*, line: int | None, thread: Dim3, block: Dim3) -> Finding:
@@ -71,15 +83,18 @@ def descriptor_outside(
 def descriptor_misaligned(
     *, line: int | None, operand: str, array: str, index: int, dims: tuple[int, ...] | None, span: int, late: int, base: int, thread: Dim3, block: Dim3
 ) -> Finding:
-    """A swizzled matrix that doesn't begin where the swizzle's pattern does: an error where the base offset says something else, a remark where it is 0.
+    """A swizzled matrix that begins `late` bytes behind the swizzle's pattern: an error where the base offset says something else, a remark where it is 0.
 
     With a base offset of 0 the pattern goes by the address alone, as a tensor copy writes it (measured on an H200).
     """
     kind, severity = ("misaligned", "error") if base else ("swizzle-alignment", "remark")
-    text = f"{kind.replace('-', ' ')}: the matrix {operand} of the wgmma{at_line(line)} begins at {element(array, index, dims)}, {plural(late, 'byte')} "
-    text += f"behind a multiple of {8 * span}, where the pattern of the {span}-byte swizzle begins; the descriptor's base offset is {base} "
-    text += f"({who(thread, block)}). "
-    text += f"Align the tile to {8 * span} bytes" + (", or say the row of the pattern in the base offset." if base else ".")
+    text = f"{kind.replace('-', ' ')}: the matrix {operand} of the wgmma{at_line(line)} begins at {element(array, index, dims)}, "
+    text += f"{plural(late, 'byte')} behind a multiple of {8 * span}, " if late else ""
+    text += f"where the pattern of the {span}-byte swizzle begins; the descriptor's base offset is {base} ({who(thread, block)}). "
+    if not late:
+        text += "Let it be 0."
+    else:
+        text += f"Align the tile to {8 * span} bytes" + (", or say the row of the pattern in the base offset." if base else ".")
     if not base:
         text += " Tensor copies write such a tile so that wgmma reads it right; a swizzle by rows counted from the tile's start is wrong."
     return Finding(kind, severity, text, line=line, array=array, index=index_value(index, dims), thread=thread, block=block)

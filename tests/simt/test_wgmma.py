@@ -232,6 +232,42 @@ def test_a_tile_that_begins_inside_the_swizzle_pattern() -> None:
     assert found and "the descriptor's base offset is 2" in found[0].message and found[0].severity == "error"
 
 
+def test_a_base_offset_for_a_tile_that_begins_with_the_pattern() -> None:
+    """It shifts the pattern: the product is another one."""
+    found = only(GOOD.replace("tile(A + 16 * k, 16, 1024, 1)", "tile(A + 16 * k, 16, 1024, 1) + (1ull << 49)"))
+    assert found.kind == "misaligned" and "the descriptor's base offset is 1 " in found.message and found.message.endswith("Let it be 0.")
+
+
+FRAGMENT = """unsigned f[4];
+auto take = [&](int k) { for (int j = 0; j < 4; ++j) f[j] = *(const unsigned*)(a + 16 * k + threadIdx.x / 4 * 64 % 4096 + threadIdx.x % 4 * 2 + 2 * j); };
+auto times = [&](int k) {
+    asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, {%4, %5, %6, %7}, %8, 1, 1, 1, 0;"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(f[0]), "r"(f[1]), "r"(f[2]), "r"(f[3]), "l"(tile(B + 16 * k, 16, 1024, 1)));
+};
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "says"),
+    [
+        ("take(k); fence(); times(k); commit(); wait<0>();", ""),
+        ("take(k); fence(); times(k); commit();", "Put wgmma.wait_group before the change."),
+        ("take(k); fence(); times(k); commit(); wait<1>();", "wait for one group less"),
+        ("take(k); fence(); times(k);", "It was never committed"),
+    ],
+    ids=["waits", "no wait", "one group pending", "no commit"],
+)
+def test_registers_of_a_that_change_under_a_product(loop: str, says: str) -> None:
+    """ptxas keeps them in the same registers and adds no wait: the loads of the next round land in what the product still reads."""
+    body = f"{READY}{FRAGMENT}\n#pragma unroll 1\nfor (int k = 0; k < 4; ++k) {{ {loop} }}\ncommit(); wait<0>(); keep(d);"
+    if not says:
+        assert launch(body).ok
+        return
+    found = only(body)
+    assert found.kind == "async-copy" and "changes register 0 of A on line" in found.message and says in found.message
+    assert "may still read it." in found.message
+
+
 def test_descriptors_that_differ_between_lanes() -> None:
     found = only(GOOD.replace("B + 16 * k, 16, 1024, 1)", "threadIdx.x < 5 ? B : C, 16, 1024, 1)"))
     assert found.kind == "warp-mask" and "not the same in all 128 threads" in found.message

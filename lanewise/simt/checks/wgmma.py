@@ -88,7 +88,7 @@ def matrix(g: Group, site: int, bits: int, across: int, deep: int) -> ndarray | 
     known = _distinct(d, across, deep)
     if not _inside(faults, g, site, d, chunks(d, across, deep)):
         return None
-    if d.late and (d.base - (d.start >> 7)) % (d.span // 16):
+    if d.span and (d.base - (d.start >> 7)) % (d.span // 16):
         array, index, _, _, dims = faults.shared_at(site, d.start)
         thread, block = faults.lane(g, 0)
         faults.add(
@@ -184,8 +184,11 @@ def unset_accumulators(g: Group, site: int, add: Any) -> None:
         faults.add(explain_tensor.accumulators_unset(line=faults.line(site), thread=thread, block=block))
 
 
-def register_used(state: State, g: Group, sites: tuple[int, ...], number: int | None, line: int, shape: bool, p: Any) -> None:
-    """An instruction uses accumulator `number` (None: a copy of one) of the products of `sites`, which may still be writing it."""
+def register_used(state: State, g: Group, sites: tuple[int, ...], number: int | None, line: int, shape: bool, p: Any, changes: bool) -> None:
+    """An instruction uses accumulator `number` (None: a copy of one) of the products of `sites`, which may still be writing it.
+
+    `changes`: it writes register `number` of A instead, which they may still be reading.
+    """
     machine = state.batch.machine
     if not machine.check or p is False or not np.any(p):
         return
@@ -197,10 +200,7 @@ def register_used(state: State, g: Group, sites: tuple[int, ...], number: int | 
         ticket = state.issued[site][at][pending].flat[0]
         committed = bool(ticket < state.committed[at][pending].flat[0])
         thread, block = machine.faults.lane(g, 0)
-        machine.faults.add(
-            explain_tensor.accumulator_used(
-                line=line or None, product_line=machine.faults.line(site), number=number, thread=thread, block=block, committed=committed,
-                waited=bool(state.waited[at][pending].flat[0] > ticket), shape=shape, count=int(pending.sum()),
-            )
-        )  # fmt: skip
+        facts: dict[str, Any] = {"line": line or None, "product_line": machine.faults.line(site), "number": number, "thread": thread, "block": block}
+        facts |= {"committed": committed, "waited": bool(state.waited[at][pending].flat[0] > ticket), "count": int(pending.sum())}
+        machine.faults.add(explain_tensor.factor_changed(**facts) if changes else explain_tensor.accumulator_used(**facts, shape=shape))
         return

@@ -17,16 +17,21 @@ OLDEST = 15  # groups: no kernel has more under way
 
 @dataclass(slots=True)
 class Use:
-    """Products (indices of instructions) whose result an instruction may use too early, through `register`; `adds`: another product adds to it."""
+    """Products (indices of instructions) whose result an instruction may use too early, through `register`; `adds`: another product adds to it.
+
+    `changes`: it writes a register of A that they may still be reading.
+    """
 
     products: frozenset[int]
     register: str
     adds: bool = False
+    changes: bool = False
 
 
 @dataclass(slots=True)
 class Registers:
     used: dict[int, Use] = field(default_factory=dict)  # index of an instruction → what it uses
+    changed: dict[int, Use] = field(default_factory=dict)  # index of an instruction → what of A it writes
     unfenced: set[int] = field(default_factory=set)  # products with registers that others used since the last wgmma.fence
     unset: set[int] = field(default_factory=set)  # products with accumulators that nothing has written, whatever the path
     during: set[int] = field(default_factory=set)  # instructions of other families that run while a product is under way, on some path
@@ -35,21 +40,23 @@ class Registers:
 @dataclass(slots=True)
 class _State:
     origin: dict[str, frozenset[int]]
+    held: dict[str, frozenset[int]]  # register → products that read it as part of A
     age: dict[int, int]
     touched: frozenset[str]  # by others than products, since the last wgmma.fence
     unset: set[str]  # never written on any path
 
     def copy(self) -> _State:
-        return _State(dict(self.origin), dict(self.age), self.touched, set(self.unset))
+        return _State(dict(self.origin), dict(self.held), dict(self.age), self.touched, set(self.unset))
 
     def join(self, other: _State) -> bool:
         """Take over what may also be; whether that was anything new."""
         changed = False
-        for name, products in other.origin.items():
-            old = self.origin.get(name, frozenset())
-            if not products <= old:
-                self.origin[name] = old | products
-                changed = True
+        for mine, theirs in ((self.origin, other.origin), (self.held, other.held)):
+            for name, products in theirs.items():
+                old = mine.get(name, frozenset())
+                if not products <= old:
+                    mine[name] = old | products
+                    changed = True
         for product, age in other.age.items():
             if age < self.age.get(product, OLDEST + 1):
                 self.age[product] = age
@@ -71,7 +78,7 @@ def analyse(graph: Graph) -> Registers | None:
     before: list[_State | None] = [None] * len(graph.blocks)
     accumulators = {name for i in graph.body if i.opcode == "wgmma" and i.modifiers[0] == "mma_async" for name in _names(i.operands[0])}
     sources = {name for i in graph.body if i.opcode == "mov" and not accumulators.isdisjoint(_names(i.operands[0])) for name in _names(i.operands[1])}
-    before[0] = _State({}, {}, frozenset(), accumulators | sources)
+    before[0] = _State({}, {}, {}, frozenset(), accumulators | sources)
     waiting = [0]
     while waiting:
         index = waiting.pop()
@@ -97,6 +104,10 @@ def _through(graph: Graph, block: Block, s: _State, found: Registers, accumulato
         index = block.start + offset
         if s.age and i.opcode != "wgmma":
             found.during.add(index)
+        for name in writes(i) if s.held and i.opcode != "wgmma" else ():
+            products = s.held.get(name)
+            if products:
+                found.changed[index] = Use(products, name, changes=True)
         if i.opcode == "wgmma":
             _wgmma(graph, index, i, s, found)
         elif i.opcode == "mov":
@@ -138,6 +149,7 @@ def _wgmma(graph: Graph, index: int, i: Instruction, s: _State, found: Registers
         s.age = {product: age for product, age in s.age.items() if product not in ended}
         if ended:
             s.origin = {name: rest for name, products in s.origin.items() if (rest := products - ended)}
+            s.held = {name: rest for name, products in s.held.items() if (rest := products - ended)}
     elif what == "mma_async":
         accumulators = _names(i.operands[0])
         others = [name for operand in i.operands[1:4] for name in _names(operand)]
@@ -147,6 +159,8 @@ def _wgmma(graph: Graph, index: int, i: Instruction, s: _State, found: Registers
             if any(graph.body[k].modifiers != i.modifiers for k in products):
                 _use(index, [name], s, found, True)
         held = _names(i.operands[1]) if isinstance(i.operands[1], Vector) else []
+        for name in held:
+            s.held[name] = s.held.get(name, frozenset()) | {index}
         if not s.touched.isdisjoint(accumulators + held):
             found.unfenced.add(index)
         s.touched -= frozenset(accumulators)

@@ -281,12 +281,12 @@ def _emit_product(e: Emitter, i: Instruction) -> None:
 
 
 def emit_use(e: Emitter, i: Instruction, use: Use) -> None:
-    """The line in front of an instruction that may use accumulators too early."""
+    """The line in front of an instruction that may use accumulators, or change registers of A, too early."""
     sites = tuple(e.code.program.add_site(e.code, k, "wgmma.b", 1) for k in sorted(use.products))
-    lists = [[getattr(x, "name", "") for x in vector(e.code.graph.body[k].operands[0])] for k in sorted(use.products)]
+    lists = [[getattr(x, "name", "") for x in vector(e.code.graph.body[k].operands[use.changes])] for k in sorted(use.products)]
     number = next((names.index(use.register) for names in lists if use.register in names), None)
     p = e.use(i.predicate, "pred") if i.predicate is not None else "True"
-    e.line(f"WGUSE(g,{sites!r},{number},{i.line},{use.adds},{p})")
+    e.line(f"WGUSE(g,{sites!r},{number},{i.line},{use.adds},{p},{use.changes})")
 
 
 EMIT = {"wgmma": emit_wgmma}

@@ -154,5 +154,5 @@ def wait(g: Group, left: int) -> None:
     state(g.batch).wait(g, left)
 
 
-def use(g: Group, sites: tuple[int, ...], number: int | None, line: int, adds: bool, p: Any) -> None:
-    checks.register_used(state(g.batch), g, sites, number, line, adds, p)
+def use(g: Group, sites: tuple[int, ...], number: int | None, line: int, adds: bool, p: Any, changes: bool = False) -> None:
+    checks.register_used(state(g.batch), g, sites, number, line, adds, p, changes)
