@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, lengths
+from lanewise.exercise import Case, Exercise, Launch, Slip, lengths
 
 
 def data(rows, n, power=0, shape=lambda x: x):
@@ -33,6 +33,31 @@ def reference(data):
     return {"y": (x / scale[:, None]).astype(np.float16).astype(np.float64) * scale[:, None], "scale": scale}
 
 
+def power_below(top):
+    return np.where(top > 0, 2.0 ** (np.frexp(top)[1] - 1), 1.0).astype(np.float32)
+
+
+def half(x):
+    return x.astype(np.float16).astype(np.float32)
+
+
+def bf16(x):
+    """float32 with 8 significant bits, to nearest even."""
+    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).view(np.float32)
+
+
+def scaled(says, scale=lambda x: power_below(np.abs(x).max(axis=1, keepdims=True)), cut=half, back=lambda y, s: y * s):
+    """A Slip: `scale(x)` for each row or element, `cut` to 16 bits, and `back`."""
+
+    def gives(data):
+        x = data["x"]
+        s = np.broadcast_to(scale(x), x.shape)
+        return {"y": back(cut(x / s), s).astype(np.float64), "scale": s[:, 0].astype(np.float64)}
+
+    return Slip(says, gives)
+
+
 exercise = Exercise(
     title="Range from a scale, accuracy from the fraction",
     reference=reference,
@@ -45,6 +70,22 @@ exercise = Exercise(
         Case("1 and tiny numbers, and a row of zeros", data(2, 35, 0, zeros_behind_one), launch),
         Case("one number", data(4, 1, 5), launch),
         Case("other sizes", data(2, 70, 30), launch, visible=False),
+    ),
+    slips=(
+        scaled("That is bf16 without a scale: it takes every size, and keeps 8 bits.", scale=np.ones_like, cut=bf16),
+        scaled("The scale is right, and y has the 8 bits of bf16: fp16 keeps 11.", cut=bf16),
+        scaled("That is fp16 without the row's scale: with 1, or with one that a lane takes for itself.", scale=np.ones_like),
+        scaled("The scale is right, and y is x: nothing went through 16 bits.", cut=lambda x: x),
+        scaled("y is still divided by the scale: multiply what comes back.", back=lambda y, s: y),
+        scaled("That is a scale from the largest x: -3 is a large number, too. Take |x|.", scale=lambda x: power_below(np.maximum(x.max(1, keepdims=True), 0))),
+        scaled(
+            "That is the largest |x| itself as scale, not the power of two below it: dividing by it rounds once more.",
+            scale=lambda x: np.where(np.any(x, axis=1, keepdims=True), np.abs(x).max(axis=1, keepdims=True), np.float32(1)),
+        ),
+        scaled(
+            "A row of zeros was divided by 0: its scale is 1.",
+            scale=lambda x: np.where(np.any(x, axis=1, keepdims=True), power_below(np.abs(x).max(axis=1, keepdims=True)), np.float32(0)),
+        ),
     ),
     variation=lambda rng: [Case(f"{n} numbers", data(3, n, int(rng.integers(-25, 25))), launch) for (n,) in lengths(rng, 64)],
     hints=(

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import AtLeast, Budget, Case, Exercise, Launch, lengths
+from lanewise.exercise import AtLeast, Budget, Case, Exercise, Launch, Slip, lengths
 
 
 def data(rows, n, size=1.0):
@@ -15,6 +15,27 @@ def data(rows, n, size=1.0):
 
 def launch(data):
     return Launch(len(data["out"]), 32, "x y out n")
+
+
+def cut(x):
+    """What tf32_fma reads of a float32."""
+    return (np.ascontiguousarray(x, np.float32).view(np.uint32) & 0xFFFFE000).view(np.float32)
+
+
+def tf32(x):
+    return ((np.ascontiguousarray(x, np.float32).view(np.uint32) + 0x1000) & 0xFFFFE000).view(np.float32)
+
+
+def products(says, of):
+    """A Slip: the sum of of(a, b, a_rest, b_rest), each rounded to tf32."""
+
+    def gives(data):
+        x, y = data["x"], data["y"]
+        a, b = tf32(x), tf32(y)
+        parts = (part.astype(np.float64) for part in (a, b, tf32(x - a), tf32(y - b)))
+        return {"out": of(*parts).sum(axis=1)}
+
+    return Slip(says, gives)
 
 
 exercise = Exercise(
@@ -36,6 +57,16 @@ exercise = Exercise(
             flops=4 * (200 * 8 + 5 * 32),
         ),
         Budget("size 1000", "three products a number, each through tf32_fma, and the shuffles", flops=AtLeast(3 * (37 * 6 + 5 * 32))),
+    ),
+    slips=(
+        Slip(
+            "That is the sum of products of factors cut to 11 bits: what tf32_fma doesn't read of them has to come in products of its own.",
+            lambda data: {"out": (cut(data["x"]).astype(np.float64) * cut(data["y"])).sum(axis=1)},
+        ),
+        products("That is the sum of products of the rounded numbers alone: the rests are missing.", lambda a, b, a_rest, b_rest: a * b),
+        products("The product of x's rounded part and y's rest is missing.", lambda a, b, a_rest, b_rest: a * b + a_rest * b),
+        products("The product of x's rest and y's rounded part is missing.", lambda a, b, a_rest, b_rest: a * b + a * b_rest),
+        products("The rests come with the wrong sign: a rest is x - tf32(x).", lambda a, b, a_rest, b_rest: a * b - a_rest * b - a * b_rest),
     ),
     variation=lambda rng: [Case(f"{n} numbers", data(3, n, 2.0 ** int(rng.integers(-8, 8))), launch) for (n,) in lengths(rng, 128)],
     hints=(
