@@ -1,21 +1,25 @@
-"""Shared accesses that ptxas joins: neighbouring 4-byte loads (stores) of one thread become one of 8 or 16 bytes where the address is known to be aligned.
+"""Shared accesses that ptxas joins: neighbouring 4-byte loads (stores) of one thread become one of 8 or 16 bytes where the address is known to be aligned,
+and a load of what was loaded before is left out.
 
 The PTX still shows them apart (`As[ty][k]` … `As[ty][k + 3]` in an unrolled loop), so their requests and wavefronts are counted as the joined access's.
 The rules were read off the machine code of our NVRTC (about fifty small kernels) and agree with Nsight Compute's counters on an H200:
-accesses of one base register in one basic block, nothing between them that orders shared memory; of a 16-byte window, three or four words make one
-128-bit load (four words one 128-bit store), an aligned pair one 64-bit access. Alignment is what arithmetic on addresses proves: the largest power
-of two, up to 16, that divides a register's value in every lane. Of a static variable named in the access itself ptxas knows the very address.
+accesses of one base register in one basic block, nothing between them that orders shared memory, and loads in the blocks that follow it in any case,
+whatever runs in between but loops; of a 16-byte window, three or four words make one 128-bit load (four words one 128-bit store), an aligned pair one
+64-bit access. Alignment is what arithmetic on addresses proves: the largest power of two, up to 16, that divides a register's value in every lane. Of a
+static variable named in the access itself ptxas knows the very address.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .blocks import Graph, writes
+from .blocks import Block, Graph, writes
 from .ptx import Address, Imm, Instruction, Operand, Reg, Symbol
 
 TOP = 16  # bytes of the widest access
 STATIC = ""  # the base of all static variables
+_ORDERING = {"membar", "fence", "bar", "barrier", "call", "mbarrier", "nanosleep", "wgmma", "setmaxnreg", "griddepcontrol"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,32 +100,92 @@ def _places(variables) -> dict[str, int]:
 def joined_accesses(graph: Graph, variables) -> dict[int, Joined]:
     """Instruction index → how its shared access is counted, for those that ptxas joins."""
     body = graph.body
-    if not any(_words(i) for i in body):
+    if not any(_words(i) or i.opcode == "ldmatrix" for i in body):
         return {}
     places = _places(variables)
     symbols = {v.name: _low(places.get(v.name, 0)) for v in variables}  # dynamic memory starts 16-byte aligned
     known = {**symbols, **alignments(body, symbols), STATIC: TOP}
     found: dict[int, Joined] = {}
-    for block in graph.blocks:
+    for chain in _chains(graph):
         runs: dict[str, _Run] = {"ld": _Run(places), "st": _Run(places)}
-        for k in range(block.start, block.end):
-            i = body[k]
-            words = _words(i)
-            if _orders(i):
-                for run in runs.values():
-                    run.close(known, found)
-            elif i.opcode == "st":  # a store may not be moved over a load of shared memory, nor a load over a store
-                runs["ld"].close(known, found)
-            elif i.opcode == "ld" and _shared(i):
+        for block, passed in chain:
+            if passed:  # stores stay before the branch
                 runs["st"].close(known, found)
-            if words:
-                runs[i.opcode].add(i, k, words)
-            for name in writes(i):
-                for run in runs.values():
-                    run.close_base(name, known, found)
+            for i in passed:
+                _close_written(i, runs, known, found)
+            for k in range(block.start, block.end):
+                _follow(body[k], k, runs, known, found)
         for run in runs.values():
             run.close(known, found)
     return found
+
+
+def _follow(i: Instruction, k: int, runs: dict[str, _Run], known: dict[str, int], found: dict[int, Joined]) -> None:
+    """What instruction k, `i`, begins, continues or ends."""
+    words = _words(i)
+    if _orders(i):
+        for run in runs.values():
+            run.close(known, found)
+    elif i.opcode == "st" and _shared(i):  # a store may not be moved over a load of shared memory, nor a load over a store
+        runs["ld"].close(known, found)
+    elif i.opcode in ("ld", "ldmatrix") and _shared(i):
+        runs["st"].close(known, found)
+    if words:
+        runs[i.opcode].add(i, k, words, found)
+    elif i.opcode == "ldmatrix" or (i.opcode == "ld" and "v4" in i.modifiers and _plain(i)):
+        runs["ld"].repeated(i, k, found)
+    _close_written(i, runs, known, found)
+
+
+def _close_written(i: Instruction, runs: dict[str, _Run], known: dict[str, int], found: dict[int, Joined]) -> None:
+    for name in writes(i):
+        for run in runs.values():
+            run.close_base(name, known, found)
+
+
+def _chains(graph: Graph) -> Iterator[list[tuple[Block, list[Instruction]]]]:
+    """Blocks that ptxas loads ahead in: each with the instructions that may run since the one before it, those between a branch and its join."""
+    before: dict[int, set[int]] = {block.index: set() for block in graph.blocks}
+    for block in graph.blocks:
+        for successor in block.successors:
+            before[successor].add(block.index)
+    continued: set[int] = set()
+    for start in graph.blocks:
+        if start.index in continued:
+            continue
+        chain, passed = [(start, list[Instruction]())], _passed(graph, start, before)
+        while passed is not None:
+            following = graph.blocks[passed[0]]
+            continued.add(following.index)
+            chain.append((following, passed[1]))
+            passed = _passed(graph, following, before)
+        yield chain
+
+
+def _passed(graph: Graph, block: Block, before: dict[int, set[int]]) -> tuple[int, list[Instruction]] | None:
+    """(the block that every way from `block` leads to, and from nowhere else, and what may run until then); None where a loop or a store is on the way."""
+    if len(block.successors) == 1:
+        (only,) = block.successors
+        return (only, []) if before[only] == {block.index} and only > block.index else None
+    if block.join is None or not block.successors:
+        return None
+    inside: set[int] = set()
+    queue = [s for s in block.successors if s != block.join]
+    while queue:
+        index = queue.pop()
+        if index in inside:
+            continue
+        inside.add(index)
+        following = graph.blocks[index].successors
+        if index <= block.index or not following or any(s <= index for s in following):
+            return None
+        queue += [s for s in following if s != block.join]
+    if not all(before[index] <= inside | {block.index} for index in (*inside, block.join)):
+        return None
+    instructions = [i for index in sorted(inside) for i in graph.blocks[index].instructions]
+    if any(_orders(i) or (i.opcode == "st" and _shared(i)) for i in instructions):
+        return None
+    return block.join, instructions
 
 
 def _shared(i: Instruction) -> bool:
@@ -129,28 +193,32 @@ def _shared(i: Instruction) -> bool:
 
 
 def _address(i: Instruction) -> Address | None:
-    operand = i.operands[1] if i.opcode == "ld" else i.operands[0]
+    operand = i.operands[0] if i.opcode == "st" else i.operands[1]
     return operand if isinstance(operand, Address) else None
 
 
 def _words(i: Instruction) -> int:
     """Words of a plain shared load or store that could be joined (1 or 2), else 0."""
-    if i.opcode not in ("ld", "st") or i.predicate is not None or not _shared(i) or not {"volatile", "v4", "shared::cluster"}.isdisjoint(i.modifiers):
-        return 0
-    address = _address(i)
-    if address is None or not isinstance(address.base, Reg | Symbol) or i.modifiers[-1] not in ("f32", "u32", "s32", "b32"):
+    if i.opcode not in ("ld", "st") or not _plain(i) or "v4" in i.modifiers or i.modifiers[-1] not in ("f32", "u32", "s32", "b32"):
         return 0
     return 2 if "v2" in i.modifiers else 1
 
 
+def _plain(i: Instruction) -> bool:
+    """An access to shared memory of the block itself, by all lanes, which others need not see in order."""
+    address = _address(i)
+    own = _shared(i) and i.predicate is None and {"volatile", "relaxed", "acquire", "release", "shared::cluster"}.isdisjoint(i.modifiers)
+    return own and address is not None and isinstance(address.base, Reg | Symbol)
+
+
 def _orders(i: Instruction) -> bool:
-    """What no shared access may be moved across."""
+    """What no shared access is moved across."""
     if i.opcode in ("st", "ld"):
         generic = not any(m.split("::")[0] in ("global", "local", "param", "const", "shared") for m in i.modifiers)
         return generic and i.opcode == "st"
     if i.opcode in ("red", "atom", "cp", "stmatrix"):
-        return _shared(i) or "global" not in i.modifiers
-    return i.opcode in ("membar", "fence", "bar", "barrier", "call")
+        return (_shared(i) or "global" not in i.modifiers) and "commit_group" not in i.modifiers
+    return i.opcode in _ORDERING
 
 
 class _Run:
@@ -159,21 +227,38 @@ class _Run:
     def __init__(self, places: dict[str, int]) -> None:
         self.places = places
         self.by_base: dict[str, list[tuple[int, int, int]]] = {}  # (offset, words, index)
+        self.wide: dict[str, set[tuple]] = {}  # of ldmatrix and loads of 16 bytes: by their base, what was loaded
 
-    def add(self, i: Instruction, index: int, words: int) -> None:
+    def repeated(self, i: Instruction, index: int, found: dict[int, Joined]) -> None:
+        """A load that needn't be joined: the second one from an address counts as nothing."""
+        address = _address(i)
+        if address is None or not isinstance(address.base, Reg | Symbol):
+            return
+        base, offset = address.base.name, address.offset + (address.base.offset if isinstance(address.base, Symbol) else 0)
+        seen = self.wide.setdefault(base, set())
+        if (offset, i.modifiers) in seen:
+            found[index] = Joined(0)
+        seen.add((offset, i.modifiers))
+
+    def add(self, i: Instruction, index: int, words: int, found: dict[int, Joined]) -> None:
         address = _address(i)
         assert address is not None and isinstance(address.base, Reg | Symbol)
         offset = address.offset + (address.base.offset if isinstance(address.base, Symbol) else 0)
         place = self.places.get(address.base.name)
         base, offset = (address.base.name, offset) if place is None else (STATIC, place + offset)
-        self.by_base.setdefault(base, []).append((offset, words, index))
         self.load = i.opcode == "ld"
+        members = self.by_base.setdefault(base, [])
+        if self.load and any(start <= offset and offset + 4 * words <= start + 4 * wide for start, wide, _ in members):
+            found[index] = Joined(0)  # loaded already
+            return
+        members.append((offset, words, index))
 
     def close(self, known: dict[str, int], found: dict[int, Joined]) -> None:
-        for name in list(self.by_base):
+        for name in [*self.by_base, *self.wide]:
             self.close_base(name, known, found)
 
     def close_base(self, name: str, known: dict[str, int], found: dict[int, Joined]) -> None:
+        self.wide.pop(name, None)
         members = self.by_base.pop(name, None)
         if not members or len(members) < 2:
             return

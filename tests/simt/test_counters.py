@@ -170,6 +170,66 @@ def test_neighbours_are_loaded_together_where_ptxas_knows_the_place(words: int, 
     assert report.counters.shared_load_requests == loads
 
 
+FOUR = """extern "C" __global__ void k(const float* x, float* y, int m) {
+    __shared__ __align__(16) float numbers[512];
+    numbers[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    const float* at = numbers + 4 * (threadIdx.x %% 8);
+    float s = at[0];
+    %s asm volatile("" ::: "memory");
+    s = s * 3 + at[%d];
+    %s asm volatile("" ::: "memory");
+    s = s * 5 + at[%d];
+    %s asm volatile("" ::: "memory");
+    y[threadIdx.x] = s * 7 + at[%d];
+}"""
+MANY = "".join(f"s = s * 1.5f + {k};" for k in range(20))
+
+
+@pytest.mark.parametrize(
+    ("between", "together"),
+    [
+        ("s += __shfl_xor_sync(~0u, s, 1);", True),
+        ("y[threadIdx.x + 64] = s;", True),
+        ("atomicAdd(y + 64, s);", True),
+        (f"if (s > 3) {{ {MANY} }}", True),
+        (f"if (s > 3) {{ {MANY} y[threadIdx.x + 64] = s; }} else {{ {MANY} }}", True),
+        ("s += x[m];", True),
+        ("__syncwarp();", False),
+        ("__threadfence_block();", False),
+        ("numbers[300] = s;", False),
+        ("if (s > 3) numbers[300] = s;", False),
+        ("atomicAdd((int*)numbers + 301, 3);", False),
+        ("for (int i = 0; i < m; ++i) s = s * 1.5f + 2;", False),
+    ],
+)
+def test_what_loads_of_shared_memory_are_joined_across(between: str, together: bool) -> None:
+    """As the machine code has it: four neighbours in one load of 16 bytes, and four times the same number loaded once."""
+    for indices in ((1, 2, 3), (0, 0, 0)):
+        text = FOUR % tuple(part for index in indices for part in (between, index))
+        c = simt.compile(text).kernel("k").launch(1, 32, (np.ones(512, np.float32), np.zeros(512, np.float32), np.int32(1)), check=False).counters
+        assert c.shared_load_requests == (1 if together else 4), indices
+
+
+def test_ldmatrix_of_the_same_rows_is_left_out() -> None:
+    """As the machine code has it; and not where a barrier lies between."""
+    text = """#include <ptx.cuh>
+extern "C" __global__ void k(const unsigned* x, unsigned* y) {
+    __shared__ __align__(16) unsigned tile[128];
+    for (int k = 0; k < 4; ++k) tile[threadIdx.x + 32 * k] = x[threadIdx.x + 32 * k];
+    __syncwarp();
+    unsigned a[4], b[4];
+    const unsigned at = ptx::shared_address(tile) + threadIdx.x * 16;
+    ptx::ldmatrix_x4(a, at);
+    BETWEEN
+    ptx::ldmatrix_x4(b, at);
+    y[threadIdx.x] = a[0] + b[1];
+}"""
+    arguments = (np.ones(128, np.uint32), np.zeros(128, np.uint32))
+    for between, wavefronts in (("y[threadIdx.x + 64] = a[2];", 4), ("__syncwarp();", 8)):
+        assert simt.compile(text.replace("BETWEEN", between)).kernel("k").launch(1, 32, arguments).counters.shared_load_wavefronts == wavefronts
+
+
 FAR = """#include <ptx_hopper.cuh>
 extern "C" __global__ void __cluster_dims__(2) k(float* y) {
     __shared__ float numbers[32];
