@@ -187,7 +187,10 @@ class _Reader:
         negated, guard, opcode, rest, operands = found.groups()
         modifiers = self.mnemonics.get(rest)
         if modifiers is None:
-            modifiers = self.mnemonics[rest] = tuple(rest.split(".")[1:])
+            modifiers = tuple(rest.split(".")[1:])
+            if modifiers[-1:] == ("relu",):  # max.s32.relu is max.relu.s32: the type is the last part everywhere else
+                modifiers = (*modifiers[:-2], "relu", modifiers[-2])
+            self.mnemonics[rest] = modifiers
         predicate = None
         if guard:
             register = self.scope.find(guard)

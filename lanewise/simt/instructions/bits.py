@@ -177,9 +177,24 @@ def bit_mask(start: Value, length: Value, clamp: bool) -> Value:
     return int(out) if scalar else out
 
 
+def nth_set(mask: Value, base: Value, offset: Value) -> Value:
+    """fns: position of the n-th set bit of the mask from bit `base` upwards (offset > 0) or downwards (< 0), or `base` itself (0); 0xffffffff: none."""
+    scalar = all(x.__class__ is int for x in (mask, base, offset))
+    m, b, n = np.broadcast_arrays(*(np.asarray(u32(x) if x.__class__ is int else full(x)) for x in (mask, base, offset)))
+    n = n.view(np.int32).astype(np.int64)
+    found = np.full(m.shape, 0xFFFFFFFF, u32)
+    left = np.where(n == 0, 1, np.abs(n))
+    for step in range(32):
+        at = np.where(n < 0, b.astype(np.int64) - step, b.astype(np.int64) + step)
+        set_here = (at >= 0) & (at < 32) & (m >> np.clip(at, 0, 31).astype(u32) & u32(1) != 0) & ((n != 0) | (step == 0))
+        left = left - set_here
+        found = np.where(set_here & (left == 0), at.astype(u32), found)
+    return int(found) if scalar else found
+
+
 NAMES = {
     "SHL": arithmetic.shl, "SHR": arithmetic.shr, "POPC": popc, "BREV": brev, "CLZ": clz, "BFIND": bfind, "BFE": bfe, "BFI": bfi, "PRMT": prmt, "SHF": funnel,
-    "AND": logic("and"), "OR": logic("or"), "XOR": logic("xor"), "LOP3": lop3, "INV": invert, "SZEXT": extended, "BMSK": bit_mask,
+    "AND": logic("and"), "OR": logic("or"), "XOR": logic("xor"), "LOP3": lop3, "INV": invert, "SZEXT": extended, "BMSK": bit_mask, "FNS": nth_set,
 }  # fmt: skip
 
 
@@ -222,6 +237,11 @@ def emit_cnot(e: Emitter, i: Instruction) -> None:
     e.define(d, type, f"SELI(tidy({e.use(a, type)}==0),1,0,{width_of(type)})")
 
 
+def emit_fns(e: Emitter, i: Instruction) -> None:
+    d, mask, base, offset = i.operands
+    e.define(d, "b32", f"FNS({e.use(mask, 'b32')},{e.use(base, 'b32')},{e.use(offset, 'b32')})")
+
+
 def emit_bfind(e: Emitter, i: Instruction) -> None:
     type = i.modifiers[-1]
     d, a = i.operands
@@ -262,5 +282,5 @@ def emit_lop3(e: Emitter, i: Instruction) -> None:
 EMIT = {
     "shl": emit_shift, "shr": emit_shift, "and": emit_logic, "or": emit_logic, "xor": emit_logic, "not": emit_not, "cnot": emit_cnot,
     "popc": one("POPC", "u32"), "clz": one("CLZ", "u32"), "brev": one("BREV"), "bfind": emit_bfind, "bfe": emit_bfe, "bfi": emit_bfi,
-    "prmt": emit_prmt, "shf": emit_shf, "lop3": emit_lop3, "szext": emit_szext, "bmsk": emit_bmsk,
+    "prmt": emit_prmt, "shf": emit_shf, "lop3": emit_lop3, "szext": emit_szext, "bmsk": emit_bmsk, "fns": emit_fns,
 }  # fmt: skip

@@ -17,6 +17,8 @@ from . import (
     memory,
     narrow,
     output,
+    simd,
+    sixteen,
     tensor,
     tma,
     warp,
@@ -25,7 +27,7 @@ from . import (
 from .case import Case
 
 FAMILIES = (
-    integer, floating, conversion, memory, atomics, warp, control, barriers, output, libraries, tensor, narrow, async_copy, wgmma, clusters, mbarrier,
-    bulk, tma,
+    integer, simd, floating, conversion, sixteen, memory, atomics, warp, control, barriers, output, libraries, tensor, narrow, async_copy, wgmma, clusters,
+    mbarrier, bulk, tma,
 )  # fmt: skip
 CASES: list[Case] = [case for family in FAMILIES for case in family.CASES]
