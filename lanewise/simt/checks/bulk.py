@@ -13,8 +13,6 @@ from ..values import ndarray
 if TYPE_CHECKING:
     from ..group import Group
 
-LINE = 7  # log2 of the bytes of a line of shared memory: all banks once
-
 
 def shared_place(g: Group, iid: int, offset: int, size: int, unit: int, access: str) -> bool:
     """Whether a run of shared memory is in bounds and aligned; a finding if not."""
@@ -80,28 +78,13 @@ def _runs(starts: ndarray, size: int) -> ndarray:
     return (starts[:, None] + np.arange(size)).ravel()
 
 
-def sectors(starts: ndarray, size: int) -> int:
-    """How many the runs of bytes at these addresses touch, each by itself."""
-    return int(((starts + size - 1 >> 5) - (starts >> 5) + 1).sum()) if size else 0
-
-
-def moved(a: Allocation, starts: ndarray, size: int, places: ndarray) -> int:
-    """Sectors of global memory that the copy engine asks for, or sends: runs at the offsets `starts` of an array that lie at `places` in shared memory.
-
-    It works line by line of shared memory, 128 bytes at most: where a line ends within a sector of global memory, this one goes twice. Read on an H200.
-    """
-    addresses = a.base + starts
-    cuts = (places + size - 1 >> LINE) - (places >> LINE)
-    return sectors(addresses, size) + int(cuts[(addresses - places) % 32 != 0].sum())
-
-
 def count(g: Group, a: Allocation, starts: ndarray, size: int, *touched: str) -> None:
     """Sectors that the runs touch, for the counters: a reduction reads in L2 what it writes."""
     if not len(starts) or not size:
         return
     first = a.base >> 5
     begin, end = (a.base + starts >> 5) - first, (a.base + starts + size - 1 >> 5) - first
-    g.batch.machine.tma_sectors += sectors(a.base + starts, size)
+    g.batch.machine.tma_sectors += int((end - begin + 1).sum())
     widest = int((end - begin).max()) + 1
     index = np.minimum(begin[:, None] + np.arange(widest), end[:, None])
     for kind in touched:

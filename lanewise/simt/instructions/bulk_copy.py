@@ -16,6 +16,7 @@ from ..mbarriers import barriers
 from ..memory import RANGE, Allocation
 from ..ptx import Address, Instruction
 from ..values import ndarray, u8, u32
+from . import copy_sectors
 from .bulk_groups import commit, groups, wait_group
 from .bulk_lanes import Lane, arriving, deliver, lanes, local, one_block, receivers
 from .mbarrier import offset_of
@@ -53,7 +54,7 @@ def load(g, iids: tuple[int, int, int], to, source, size, barrier, mask=None) ->
             cut[:, k] = np.frombuffer(a.data[offset : offset + size_].tobytes(), u32)
             check.read_global(one_block(lane, k), read, a, np.array([offset]), size_)
             m.tma_load_bytes += size_
-            m.tma_load_sectors += check.moved(a, np.array([offset]), size_, np.array([to_])) * len(blocks)
+            m.tma_load_sectors += copy_sectors.got(a, np.array([offset]), size_, np.array([to_]), len(blocks), mask is not None)
         for there in blocks:
             deliver(lane, write, b, np.arange(to_ >> 2, to_ + size_ >> 2), cut, size_, there)
 
@@ -76,7 +77,7 @@ def _global_run(lane: Lane, k: int, iid: int, address: int, size: int, access: s
 
 
 def between(g, iids: tuple[int, int, int], to, source, size, barrier, operation: str = "", type: str = "") -> None:
-    """Shared → shared memory of the cluster; with an operation, combined with what is there."""
+    """Shared → shared memory of the cluster; with an operation, combined with what is there. Nsight Compute counts no request of this kind."""
     batch = g.batch
     write, read, at = iids
     for lane in lanes(g, (to, source, size, barrier), ()):
@@ -84,7 +85,6 @@ def between(g, iids: tuple[int, int, int], to, source, size, barrier, operation:
         to_, columns = local(lane, lane.fixed[0])
         b = arriving(lane, at, lane.fixed[3], [columns], False)
         places = check.shared_place(lane.g, write, to_, size_, UNIT, "write"), check.shared_place(lane.g, read, source_, size_, UNIT, "read")
-        batch.machine.tma_requests += len(lane.columns)
         if not all(places):
             continue
         words = np.arange(source_ >> 2, source_ + size_ >> 2)
@@ -137,7 +137,7 @@ def store(g, iids: tuple[int, int], to, source, size, operation: str = "", type:
                 keep = np.tile((int(lane.free[1][k]) >> np.arange(16) & 1).astype(bool), size_ // 16)
                 there[keep] = bytes_[keep]
             m.tma_store_bytes += size_
-            m.tma_store_sectors += check.moved(a, np.array([offset]), size_, np.array([source_]))
+            m.tma_store_sectors += copy_sectors.moved(a, np.array([offset]), size_, np.array([source_]))
             m.stores += 1
 
 

@@ -20,6 +20,7 @@ from ..memory import RANGE, Allocation, Region
 from ..ptx import Address, Instruction
 from ..tensor_maps import BYTES, TensorMap
 from ..values import full, i32, i64, ndarray, u8, u16, u32, u64
+from . import copy_sectors
 from .bulk_copy import line, picked
 from .bulk_groups import groups
 from .bulk_lanes import Lane, arriving, deliver, lanes, local, one_block, receivers
@@ -71,27 +72,6 @@ def runs(tm: TensorMap, a: Allocation, inside: tuple) -> tuple[ndarray, int]:
             return starts + s.start * stride, (s.stop - s.start) * array.itemsize
         starts = (starts[:, None] + np.arange(s.start, s.stop, s.step) * stride).ravel()
     raise AssertionError
-
-
-def places_of_rows(tm: TensorMap, part: tuple) -> ndarray:
-    """Where the rows of a part of a box begin, in bytes from the box's place in shared memory; a swizzle moves them within 128 bytes."""
-    rows = np.arange(tm.rows).reshape(tm.counts[:-1])[part[:-1]]
-    return np.ravel(rows) * tm.pitch + part[-1].start * tm.itemsize
-
-
-def filled(tm: TensorMap, part: tuple | None) -> int:
-    """Sectors of shared memory that are filled up around the part of a box that lies inside of the array, row by row, on either side of it."""
-    whole = np.arange(tm.rows) * tm.pitch
-    if part is None:
-        return check.sectors(whole, tm.inner_bytes)
-    begin = places_of_rows(tm, part)
-    before, size = part[-1].start * tm.itemsize, (part[-1].stop - part[-1].start) * tm.itemsize
-    rows = begin - before
-    return (
-        check.sectors(np.setdiff1d(whole, rows), tm.inner_bytes)
-        + check.sectors(rows, before)
-        + check.sectors(begin + size, tm.inner_bytes - before - size)
-    )  # fmt: skip
 
 
 def memory_of(machine, tm: TensorMap) -> Allocation:
@@ -174,14 +154,14 @@ def load(g, iids: tuple[int, int, int], to, tensor, barrier, coordinates: tuple,
             map_check.aligned_to_pattern(lane.g, write, tm, to_)
             if write not in m.tiles:
                 m.tiles[write] = m.faults.shared_at(write, to_)[0]
-        data = [_box(lane, k, read, tm, tuple(c), len(blocks)) for k, c in enumerate(where.tolist())]
+        data = [_box(lane, k, read, tm, tuple(c), len(blocks), mask is not None) for k, c in enumerate(where.tolist())]
         same = all(x is data[0] for x in data)
         table = data[0][:, None] if same else np.stack(data, axis=1)
         for there in blocks:
             deliver(lane, write, b, words_of(tm, to_), table, tm.nbytes, there, tm.swizzle, tm.element)
 
 
-def _box(lane: Lane, k: int, iid: int, tm: TensorMap, coordinates: tuple[int, ...], receivers: int) -> ndarray:
+def _box(lane: Lane, k: int, iid: int, tm: TensorMap, coordinates: tuple[int, ...], receivers: int, multicast: bool) -> ndarray:
     """A box as 32-bit words, what lies outside of the array filled up. `receivers`: how many blocks get it."""
     m = lane.g.batch.machine
     a = memory_of(m, tm)
@@ -189,11 +169,12 @@ def _box(lane: Lane, k: int, iid: int, tm: TensorMap, coordinates: tuple[int, ..
     fill = _NAN[tm.element] if tm.fill == "nan" else 0
     found = cut(tm, coordinates)
     if found is None:
-        m.tma_load_sectors += filled(tm, None) * receivers
+        m.tma_load_sectors += copy_sectors.filled(tm, None, receivers, multicast)
         return np.full(tm.counts, fill, dtype).reshape(-1).view(u32)
     inside, part = found
     starts, size = runs(tm, a, inside)
-    m.tma_load_sectors += (check.moved(a, starts, size, places_of_rows(tm, part)) + filled(tm, part)) * receivers
+    m.tma_load_sectors += copy_sectors.got(a, starts, size, copy_sectors.places_of_rows(tm, part), receivers, multicast)
+    m.tma_load_sectors += copy_sectors.filled(tm, part, receivers, multicast)
     check.read_global(one_block(lane, k), iid, a, starts, size)
     m.tma_load_bytes += len(starts) * size
     assert tm.array is not None
@@ -237,7 +218,7 @@ def store(g, iids: tuple[int, int], tensor, source, coordinates: tuple, operatio
                 box = reduced(operation, _type_for(operation, tm), np.ascontiguousarray(target[inside]), np.ascontiguousarray(box))
             target[inside] = box
             m.tma_store_bytes += len(starts) * size
-            m.tma_store_sectors += check.moved(a, starts, size, places_of_rows(tm, part))
+            m.tma_store_sectors += copy_sectors.moved(a, starts, size, copy_sectors.places_of_rows(tm, part))
             m.stores += 1
 
 

@@ -127,6 +127,7 @@ BOXES = [
     )),
     *(box_to((16, 68), (rows, 12), (3, 60)) for rows in (2, 3, 4, 8)), box_to((6, 64), (8, 12), (3, 4)), box_to((16, 68), (8, 32), (3, 40)),
     box_to((16, 68), (8, 12), (3, 60), 4), box_to((16, 64), (8, 20), (3, 4), 4), box_to((16, 68), (8, 12), (3, 60), mask=1),
+    *(box_to((37,), (elements,), (at,)) for elements, at in ((12, 28), (20, 20), (16, 32), (8, 36))),
     box_to((16, 64), (8, 12), (3, 4), swizzle="64B"), box_to((16, 68), (8, 12), (3, 60), swizzle="64B"), box_to((16, 64), (8, 32), (3, 4), swizzle="128B"),
 ]  # fmt: skip
 CASES: list[Case] = [*RUNS, *BOXES]

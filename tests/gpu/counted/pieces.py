@@ -212,6 +212,9 @@ BOXES = [
     # other ranks
     box_load((512,), (256,), (4,)), box_load((512,), (12,), (4,)), box_load((512,), (40,), (-8,)),
     box_load((4, 4, 64), (2, 3, 12), (1, 1, 4)), box_load((4, 4, 68), (3, 3, 20), (2, 2, 4)), box_load((3, 3, 3, 64), (2, 2, 2, 12), (1, 1, 1, 4)),
+    # arrays that end amid 16 bytes
+    *(box_load((37,), (elements,), (at,)) for elements, at in ((12, 28), (20, 20), (16, 32), (8, 36))), box_load((100,), (64,), (48,), "uint8"),
+    box_load((100,), (16,), (96,), "uint8"),
     # the swizzles' own pitch
     box_load((16, 64), (8, 12), (3, 4), swizzle="64B"), box_load((16, 64), (8, 12), (3, 8), swizzle="128B"), box_load((16, 64), (16, 4), (0, 4), swizzle="32B"),
     box_load((16, 64), (8, 20), (3, 4), swizzle="128B"), box_load((16, 68), (8, 12), (3, 60), swizzle="64B"),
@@ -227,6 +230,7 @@ BOXES = [
     *(box_store((16, 128), (8, inner // 4), (3, shift // 4)) for inner, shift in ((48, 0), (48, 16), (80, 16), (112, 16), (144, 0), (144, 16), (256, 16))),
     *(box_store((16, 68), (8, inner // 4), (3, at // 4)) for inner, at in ((48, 48), (48, 240), (112, 192), (256, 144))),
     box_store((6, 64), (8, 12), (3, 4)), box_store((512,), (256,), (4,)), box_store((4, 4, 68), (3, 3, 20), (2, 2, 4)),
+    box_store((37,), (12,), (28,)), box_store((37,), (20,), (20,)), box_store((100,), (64,), (48,), "uint8"), box_store((100,), (16,), (96,), "uint8"),
     box_store((16, 64), (8, 12), (3, 4), swizzle="64B"), box_store((16, 136), (8, 56), (3, 104), "float16", "128B"),
     box_store((16, 32), (8, 6), (3, 2), "float64"),
     box_store((16, 64), (8, 12), (3, 4), add=True), box_store((16, 68), (8, 20), (3, 4), add=True),
