@@ -12,7 +12,7 @@ import numpy as np
 from .access import RAW, SHIFT, aligned, lanes_group, lanes_of
 from .arithmetic import add64
 from .local_access import load_local, store_local
-from .memory import LOCAL_WINDOW, POISON, RANGE, SHARED_WINDOW, Allocation, Where, address_bounds, place
+from .memory import POISON, RANGE, SHARED_WINDOW, WINDOWS, Allocation, Where, address_bounds, place
 from .patterns import sectors_of_full_warps, sectors_per_warp
 from .shared_access import load_shared, store_shared
 from .values import Split, Value, i64, ndarray, u64
@@ -146,7 +146,7 @@ def sort_out(m: Machine, g: Group, iid: int, address: Value, total: int, access:
         a = m.memory.ranges.get(int(key))
         here = lanes[index]
         if a is None:
-            if key in (SHARED_WINDOW >> RANGE, LOCAL_WINDOW >> RANGE):
+            if key in WINDOWS:
                 groups.append((int(key), index, here))
                 continue
             m.faults.no_allocation(g, iid, index, here, access, total)
@@ -212,7 +212,7 @@ def _odd_store(m: Machine, g: Group, iid: int, address: Value, values: tuple, dt
 
 def _window_load(sub: Group, iid: int, window: int, addresses: ndarray, dtype: Any, size: int, vector: int) -> list:
     """A generic load that turned out to be shared or local."""
-    local = (addresses - (window << RANGE)).view(u64)[:, None]
+    local = (addresses - WINDOWS[window]).view(u64)[:, None]
     load = load_shared if window == SHARED_WINDOW >> RANGE else load_local
     with _Window(sub.batch.machine, iid, window):
         values = load(sub, iid, local, dtype, size, vector)
@@ -220,7 +220,7 @@ def _window_load(sub: Group, iid: int, window: int, addresses: ndarray, dtype: A
 
 
 def _window_store(sub: Group, iid: int, window: int, addresses: ndarray, values: tuple, dtype: Any, size: int) -> None:
-    local = (addresses - (window << RANGE)).view(u64)[:, None]
+    local = (addresses - WINDOWS[window]).view(u64)[:, None]
     store = store_shared if window == SHARED_WINDOW >> RANGE else store_local
     with _Window(sub.batch.machine, iid, window):
         store(sub, iid, local, values, dtype, size)
@@ -245,19 +245,19 @@ def load_generic(g: Group, iid: int, address: Value, dtype: Any, size: int, vect
     """A load through a generic pointer: which space it is shows in the address."""
     lo, hi = address_bounds(address)
     window = lo >> RANGE
-    if window == hi >> RANGE and window << RANGE in (SHARED_WINDOW, LOCAL_WINDOW):
-        load = load_shared if window << RANGE == SHARED_WINDOW else load_local
+    if window == hi >> RANGE and window in WINDOWS:
+        load = load_shared if window == SHARED_WINDOW >> RANGE else load_local
         with _Window(g.batch.machine, iid, window):
-            return load(g, iid, add64(address, -(window << RANGE) & (1 << 64) - 1), dtype, size, vector, volatile)
+            return load(g, iid, add64(address, -WINDOWS[window] & (1 << 64) - 1), dtype, size, vector, volatile)
     return load_global(g, iid, address, dtype, size, vector, counted, volatile)
 
 
 def store_generic(g: Group, iid: int, address: Value, values: tuple, dtype: Any, size: int, counted: bool = True, volatile: bool = False) -> None:
     lo, hi = address_bounds(address)
     window = lo >> RANGE
-    if window == hi >> RANGE and window << RANGE in (SHARED_WINDOW, LOCAL_WINDOW):
-        store = store_shared if window << RANGE == SHARED_WINDOW else store_local
+    if window == hi >> RANGE and window in WINDOWS:
+        store = store_shared if window == SHARED_WINDOW >> RANGE else store_local
         with _Window(g.batch.machine, iid, window):
-            store(g, iid, add64(address, -(window << RANGE) & (1 << 64) - 1), values, dtype, size, volatile)
+            store(g, iid, add64(address, -WINDOWS[window] & (1 << 64) - 1), values, dtype, size, volatile)
         return
     store_global(g, iid, address, values, dtype, size, counted, volatile)

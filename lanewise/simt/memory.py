@@ -15,8 +15,10 @@ from .values import Split, Value, i64, ndarray, u8, u16, u32, u64
 
 RANGE = 40  # bits of an allocation's address range
 MIDDLE = 1 << (RANGE - 1)
-SHARED_WINDOW = 0x6000 << RANGE  # generic addresses of shared memory start here
+CUT = 0x7A << 24  # so that the lower 32 bits of a generic address are no shared address: on a GPU they aren't, either
+SHARED_WINDOW = (0x6000 << RANGE) + CUT  # generic addresses of shared memory start here
 LOCAL_WINDOW = 0x6001 << RANGE
+WINDOWS = {SHARED_WINDOW >> RANGE: SHARED_WINDOW, LOCAL_WINDOW >> RANGE: LOCAL_WINDOW}  # by their numbers, the upper bits of an address
 SHARED_BASE = 1024  # the first shared variable's offset: NULL + small stays out of bounds
 GUARD = 256  # unused bytes between shared variables
 

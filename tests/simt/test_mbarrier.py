@@ -238,3 +238,29 @@ def test_cp_async_that_a_barrier_tells_the_end_of():
     for source in (COPY.replace("    WAIT(bar, 0);\n", ""), COPY.replace("  } else {", "    y[t] = s[t];\n  } else {")):
         report = simt.compile(HEAD + source).kernel("k").launch(1, 64, [x, y])
         assert ("async-copy", "s") in [(f.kind, f.array) for f in report.errors], str(report)
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        (
+            '"r"((unsigned)(unsigned long long)bar)',
+            "That is the lower half of a generic pointer. Take the shared address: (unsigned)__cvta_generic_to_shared(pointer).",
+        ),
+        ('"l"((unsigned long long)bar)', "That is a generic pointer. Take the shared address"),
+        ('"l"((unsigned long long)y)', "That is no address of shared memory. Declare what lies there __shared__."),
+    ],
+    ids=["half a pointer", "a generic pointer", "a pointer to global memory"],
+)
+def test_a_pointer_is_no_shared_address(address, says):
+    """On a GPU the window of shared memory doesn't begin at a multiple of 2^32: what is cut off is missed."""
+    source = f"""
+extern "C" __global__ void k(int* y) {{
+  __shared__ unsigned long long bar[2];
+  bar[0] = 0;
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::{address} : "memory");
+  y[0] = (int)bar[0];
+}}"""
+    report = simt.compile(source).kernel("k").launch(1, 1, [np.zeros(4, np.int32)])
+    found = next(f for f in report.errors if f.kind == "out-of-bounds")
+    assert found.line == 5 and says in found.message

@@ -12,7 +12,7 @@ from .. import c_types, explain
 from ..demangle import demangle
 from ..errors import Stop
 from ..finding import Finding
-from ..memory import Allocation
+from ..memory import CUT, RANGE, SHARED_WINDOW, Allocation
 from ..values import Split, i64, ndarray, signed
 from ..words import who
 
@@ -28,6 +28,15 @@ def element_bytes(ctype: str) -> int:
     """Bytes of an array element of this C type; 4 where it is not known."""
     found = c_types.find(re.sub(r"\b(const|volatile)\b", "", ctype).strip())
     return found.bytes if found is not None else 4
+
+
+def shared_pointer_step(offset: int) -> str:
+    """What to do about a shared address that no shared memory has: it comes from a generic pointer. Empty for an offset that is merely too large."""
+    if CUT <= offset < 2 * CUT:
+        return "That is the lower half of a generic pointer. Take the shared address: (unsigned)__cvta_generic_to_shared(pointer)."
+    if offset >> RANGE == SHARED_WINDOW >> RANGE:
+        return "That is a generic pointer. Take the shared address: (unsigned)__cvta_generic_to_shared(pointer)."
+    return "That is no address of shared memory. Declare what lies there __shared__." if offset >> RANGE not in (0, -1) else ""
 
 
 class Faults:
@@ -175,6 +184,7 @@ class Faults:
             explain.out_of_bounds(
                 array=name, index=index, size=size, access=access, thread=thread, block=block, line=self.line(iid), space="shared", dims=dims,
                 elements=max(total // element, 1), count=len(lanes), first_index=int(others.min()), last_index=int(others.max()) + max(total // element, 1) - 1,
+                next_step=shared_pointer_step(int(offsets[0])),
             )
         )  # fmt: skip
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..memory import LOCAL_WINDOW, RANGE, SHARED_WINDOW
+from ..memory import RANGE, WINDOWS
 from ..values import Split, i64, ndarray, u64
 
 if TYPE_CHECKING:
@@ -147,8 +147,8 @@ class Order:
         """A word's name: shared memory is another one in each block."""
         if place < 1 << 32:
             return block, place
-        if place >> RANGE in (SHARED_WINDOW >> RANGE, LOCAL_WINDOW >> RANGE):
-            return block, place & (1 << RANGE) - 1
+        if place >> RANGE in WINDOWS:
+            return block, place - WINDOWS[place >> RANGE]
         return (place,)
 
     @staticmethod

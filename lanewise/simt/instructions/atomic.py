@@ -15,7 +15,7 @@ from ..arithmetic import add64
 from ..codegen import Emitter, vector, width_of
 from ..fpmode import flushed
 from ..group import Group
-from ..memory import LOCAL_WINDOW, POISON, RANGE, SHARED_WINDOW, Allocation, address_bounds, place
+from ..memory import POISON, RANGE, SHARED_WINDOW, WINDOWS, Allocation, address_bounds, place
 from ..ptx import Instruction, Reg
 from ..values import SIGNED, UNSIGNED, Value, f32, f64, full, i64, ndarray, u16, u32, u64
 from .lane_order import apply, as_cell, in_order, result_of
@@ -55,7 +55,7 @@ def atomic(g: Group, iid: int, address: Value, operands: tuple, o: Operation) ->
         return _shared(g, iid, address, operands, o)
     lo, hi = address_bounds(address)
     window = lo >> RANGE
-    if window == hi >> RANGE and window << RANGE in (SHARED_WINDOW, LOCAL_WINDOW):
+    if window == hi >> RANGE and window in WINDOWS:
         return _in_window(g, iid, window, address, operands, o)
     m = g.batch.machine
     a = m.memory.ranges.get(window)
@@ -66,8 +66,8 @@ def atomic(g: Group, iid: int, address: Value, operands: tuple, o: Operation) ->
 
 def _in_window(g: Group, iid: int, window: int, address: Value, operands: tuple, o: Operation) -> Any:
     """A generic address of shared or local memory."""
-    inside = add64(address, -(window << RANGE) & (1 << 64) - 1)
-    return (_shared if window << RANGE == SHARED_WINDOW else _local)(g, iid, inside, operands, o)
+    inside = add64(address, -WINDOWS[window] & (1 << 64) - 1)
+    return (_shared if window == SHARED_WINDOW >> RANGE else _local)(g, iid, inside, operands, o)
 
 
 def _lanes_apart(g: Group, iid: int, address: Value, operands: tuple, o: Operation) -> Any:

@@ -7,8 +7,9 @@ import numpy as np
 from ..checks import cluster as checks
 from ..clusters import RANK_SHIFT, arrive, wait
 from ..codegen import Emitter, width_of
+from ..memory import RANGE, SHARED_WINDOW
 from ..ptx import Instruction
-from ..values import full, i64, u32, u64
+from ..values import full, i64, ndarray, u32, u64
 
 
 def map_to_rank(g, iid: int, address, rank, wide: bool):
@@ -19,17 +20,24 @@ def map_to_rank(g, iid: int, address, rank, wide: bool):
     if bad.any():
         checks.no_such_rank(g, iid, int(ranks[bad].flat[0]))
         ranks = np.where(bad, 0, ranks)
-    plain = full(address)
-    if plain.__class__ is int and ranks.ndim == 0:
-        return (plain & ~(0xFF << RANK_SHIFT)) | (int(ranks) + 1) << RANK_SHIFT
-    inner = np.asarray(plain, dtype=u64) & u64(((1 << 64) - 1) ^ 0xFF << RANK_SHIFT)
-    out = (inner | (ranks + 1).astype(u64) << u64(RANK_SHIFT)).astype(u64 if wide else u32)
-    return out.reshape(1, 1) if out.ndim == 0 else out
+    plain, base = _inside(address)
+    inner = plain & u64(((1 << 64) - 1) ^ 0xFF << RANK_SHIFT)
+    out = ((inner | (ranks + 1).astype(u64) << u64(RANK_SHIFT)) + base).astype(u64 if wide else u32)
+    if out.ndim == 0:
+        return int(out) if plain.ndim == 0 and address.__class__ is int else out.reshape(1, 1)
+    return out
+
+
+def _inside(address) -> tuple[ndarray, ndarray]:
+    """An address as one of shared memory, and what a generic one has on top of that."""
+    plain = np.asarray(full(address), dtype=u64)
+    base = np.where(plain >> u64(RANGE) == u64(SHARED_WINDOW >> RANGE), u64(SHARED_WINDOW), u64(0))
+    return plain - base, base
 
 
 def rank_of(g, address):
     """The rank of the block whose shared memory an address lies in."""
-    rank = np.asarray(full(address), dtype=u64) >> u64(RANK_SHIFT) & u64(0xFF)
+    rank = _inside(address)[0] >> u64(RANK_SHIFT) & u64(0xFF)
     own = g.special("cluster_ctarank")
     out = np.where(rank > 0, rank - u64(1), own).astype(u32)
     return int(out) if out.ndim == 0 else out
