@@ -99,6 +99,66 @@ extern "C" __global__ void producer_consumer(const int* x, int* y) {
         block=64,
     ),
     Case(
+        name="barriers.part_of_a_warp",
+        source="""
+extern "C" __global__ void part_of_a_warp(const int* x, int* y) {
+    __shared__ int s[48];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+    int v = s[47 - t];
+    if (t < 32) asm volatile("bar.arrive 2, 64;" ::: "memory");
+    else asm volatile("bar.sync 2, 64;" ::: "memory");
+    y[t] = v;
+}""",
+        entry="part_of_a_warp",
+        args=lambda: [values(8, 48), np.zeros(48, np.int32)],
+        outputs=(1,),
+        expect=lambda x, y: [x[::-1]],
+        block=48,
+    ),
+    Case(
+        name="barriers.lanes_that_ended",
+        source="""
+extern "C" __global__ void lanes_that_ended(const int* x, int* y) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    if (t % 32 >= 20) return;
+    s[t] = x[t];
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+    int v = s[t ^ 32];
+    asm volatile("barrier.sync 2, 64;" ::: "memory");
+    y[t] = v;
+}""",
+        entry="lanes_that_ended",
+        args=lambda: [values(9, 64), np.zeros(64, np.int32)],
+        outputs=(1,),
+        expect=lambda x, y: [np.where(np.arange(64) % 32 < 20, x[np.arange(64) ^ 32], 0).astype(np.int32)],
+        block=64,
+    ),
+    Case(
+        name="barriers.lanes_apart",
+        source="""
+extern "C" __global__ void lanes_apart(const int* x, int* y) {
+    __shared__ int s[64];
+    int t = threadIdx.x, v;
+    s[t] = x[t];
+    if (t % 32 < 12) {
+        asm volatile("barrier.sync 1, 64;" ::: "memory");
+        v = s[t ^ 33];
+    } else {
+        asm volatile("barrier.sync 1, 64;" ::: "memory");
+        v = 2 * s[t ^ 34];
+    }
+    y[t] = v;
+}""",
+        entry="lanes_apart",
+        args=lambda: [values(10, 64), np.zeros(64, np.int32)],
+        outputs=(1,),
+        expect=lambda x, y: [np.where(np.arange(64) % 32 < 12, x[np.arange(64) ^ 33], 2 * x[np.arange(64) ^ 34]).astype(np.int32)],
+        block=64,
+    ),
+    Case(
         name="barriers.reduced_in_ptx",
         source="""
 extern "C" __global__ void reduced_in_ptx(const int* x, int* y) {
