@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch
+from lanewise.exercise import Case, Exercise, Launch, Slip
 
 
 def data(K, numbers=lambda rng, shape: rng.standard_normal(shape)):
@@ -20,6 +20,38 @@ def steps_times_one(rng, shape):
 
 launch = Launch(1, 32, "A B C K")
 
+
+def a_place(lane, r, half):
+    return lane // 4 + r % 2 * 8, lane % 4 * 2 + r // 2 * 8 + half
+
+
+def b_place(lane, r, half):
+    return lane % 4 * 2 + half + r * 8, lane // 4
+
+
+def c_place(lane, e):
+    return lane // 4 + e // 2 * 8, lane % 4 * 2 + e % 2
+
+
+def placed(says, a=a_place, b=b_place, c=c_place, moves=True):
+    """A Slip: C if a lane takes its elements of A and B from these rows and columns, and puts those of C there. `moves`: A's columns move on with the steps."""
+    lane, r, half = np.ogrid[:32, :4, :2]
+
+    def gives(data):
+        A, B = data["A"].astype(np.float64), data["B"].astype(np.float64)
+        total = np.zeros((16, 8))
+        for start in range(0, A.shape[1], 16):
+            held_a, held_b = np.empty((16, 16)), np.empty((16, 8))
+            held_a[a_place(lane, r, half)] = A[:, start if moves else 0 :][a(lane, r, half)]
+            held_b[b_place(lane, r[:, :2], half)] = B[start : start + 16][b(lane, r[:, :2], half)]
+            total += held_a @ held_b
+        C = np.full((16, 8), np.nan)
+        C[c(lane[..., 0], r[..., 0])] = total[c_place(lane[..., 0], r[..., 0])]
+        return {"C": C}
+
+    return Slip(says, gives)
+
+
 exercise = Exercise(
     title="Load the fragments by hand",
     reference=lambda data: {"C": data["A"].astype(np.float64) @ data["B"]},
@@ -29,6 +61,42 @@ exercise = Exercise(
         Case("random numbers", data(16), launch),
         Case("three steps", data(48), launch),
         Case("other numbers", data(32), launch, visible=False),
+    ),
+    slips=(
+        placed(
+            "A's registers 1 and 2 have changed places: register 1 is 8 rows further down, register 2 is 8 columns further on.",
+            a=lambda lane, r, half: (lane // 4 + r // 2 * 8, lane % 4 * 2 + r % 2 * 8 + half),
+        ),
+        placed(
+            "The halves of the pairs have changed places, in A or in B: .x, the low half, comes first along the summed direction.",
+            a=lambda lane, r, half: a_place(lane, r, 1 - half),
+        ),
+        placed(
+            "B's pairs go across, but the summed direction is down: a pair of B is two rows of one column.",
+            b=lambda lane, r, half: np.divmod((lane % 4 * 2 + r * 8) * 8 + lane // 4 + half, 8),
+        ),
+        placed("B's registers have changed places: register 1 is 8 rows further down.", b=lambda lane, r, half: b_place(lane, 1 - r, half)),
+        placed(
+            "Lanes are counted by columns of the fragment: four neighbouring lanes share a row of A, so the row is lane / 4 and the pair lane % 4.",
+            a=lambda lane, r, half: (lane % 8 + r % 2 * 8, lane // 8 * 2 + r // 2 * 8 + half),
+            b=lambda lane, r, half: (lane // 8 * 2 + half + r * 8, lane % 8),
+            c=lambda lane, e: (lane % 8 + e // 2 * 8, lane // 8 * 2 + e % 2),
+        ),
+        placed(
+            "A and B are right; C's rows went to 2 group and 2 group + 1: a lane's second row is 8 further down.",
+            c=lambda lane, e: (lane // 4 * 2 + e // 2, lane % 4 * 2 + e % 2),
+        ),
+        placed(
+            "A and B are right; C's pairs were stored down: c[0] and c[1] are neighbours in a row, c[2] and c[3] those 8 rows further down.",
+            c=lambda lane, e: (lane // 4 + e % 2 * 8, lane % 4 * 2 + e // 2),
+        ),
+        placed("A's columns stay at the first 16: they begin at `start`.", moves=False),
+        placed(
+            "The elements are dealt out in the order in which they lie in memory: register r of a lane is no neighbour of register r - 1.",
+            a=lambda lane, r, half: ((lane * 4 + r) // 8, (lane * 4 + r) % 8 * 2 + half),
+            b=lambda lane, r, half: np.divmod(lane * 4 + r * 2 + half, 8),
+            c=lambda lane, e: np.divmod(lane * 4 + e, 8),
+        ),
     ),
     variation=lambda rng: [Case(f"{steps} steps", data(16 * steps), launch) for steps in (1, int(rng.integers(2, 7)))],
     hints=(
