@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div
+from lanewise.exercise import Budget, Case, Exercise, Launch, Slip, ceil_div
 
 
 def data(Nk, sharp=1.0):
@@ -23,6 +23,39 @@ def launch(data):
     return Launch(ceil_div(len(data["dV"]), 16), 32, "P dO dV Nk")
 
 
+def blocks(X):
+    """X as (rows of 16, upper or lower 8, row, columns of 16, left or right 8, column)."""
+    return X.reshape(len(X) // 16, 2, 8, X.shape[1] // 16, 2, 8)
+
+
+def exchanged(X):
+    """Of every 16 x 16 numbers the upper right and the lower left 8 x 8 have changed places."""
+    return blocks(X).transpose(0, 4, 2, 3, 1, 5).reshape(X.shape)
+
+
+def turned(X):
+    """Every 8 x 8 numbers transposed in its place."""
+    return blocks(X).transpose(0, 1, 5, 3, 4, 2).reshape(X.shape)
+
+
+def read(says, A_as=lambda A: A, B_as=lambda B: B):
+    """A Slip: dV = A B with A = P^T (keys, queries) and B = dO as ldmatrix read them."""
+
+    def gives(data):
+        Nk = len(data["dV"])
+        A = np.pad(data["P"].astype(np.float64).T, [(0, -Nk % 16), (0, 0)])
+        return {"dV": (A_as(A) @ B_as(data["dO"].astype(np.float64)))[:Nk]}
+
+    return Slip(says, gives)
+
+
+def as_it_stands(A):
+    """Every 16 x 16 numbers transposed: both matrices change places, and each is turned."""
+    return turned(exchanged(A))
+
+
+TRANS = "a register holds two queries of one key, and they lie in two rows: only .trans brings them together."
+
 exercise = Exercise(
     title="Transposed on the way",
     reference=lambda data: {"dV": data["P"].astype(np.float64).T @ data["dO"].astype(np.float64)},
@@ -34,6 +67,14 @@ exercise = Exercise(
         Case("other numbers", data(24), launch, visible=False),
     ),
     budget=Budget("16 keys", "5 ldmatrix a step, 2 steps, 4 passes each", shared_load_wavefronts=40),
+    slips=(
+        read(f"That is dV with P and dO as they stand, neither turned: {TRANS}", as_it_stands, turned),
+        read(f"dO is right, and P stands as it lies in memory, not transposed: {TRANS}", as_it_stands),
+        read(f"dO is right, and the addresses for P are, too, but its matrices aren't turned: {TRANS}", turned),
+        read(f"P is right, and dO's matrices aren't turned: {TRANS}", B_as=turned),
+        read("P is turned, and its second and third matrix have changed places: a[1] is keys 8 .. 15, a[2] queries k + 8 and on.", exchanged),
+        read("P's queries are the first 16, twice: they begin at k.", lambda A: np.tile(A[:, :16], 2)),
+    ),
     variation=lambda rng: [Case(f"{8 * n} keys", data(8 * n, sharp), launch) for n, sharp in ((1, 30.0), (2 + int(rng.choice((-1, 1))), 1.0), (7, 8.0))],
     hints=(
         "A register of a fragment holds two neighbours along the summed direction, here two queries of one key. They lie in different rows of the tile: only "

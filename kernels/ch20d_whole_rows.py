@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, ceil_div, hard_rows
+from lanewise.exercise import Budget, Case, Exercise, Launch, Slip, ceil_div, hard_rows
 
 
 def data(Nq, shape=lambda x: x):
@@ -15,6 +15,28 @@ def data(Nq, shape=lambda x: x):
 
 def launch(data):
     return Launch(ceil_div(len(data["Q"]), 16), 32, "Q K S Nq")
+
+
+def stored(says, to=lambda S: S, of=lambda Q, K: Q @ K.T):
+    """A Slip: the elements of S (or of what `of` gives), moved by `to`."""
+
+    def gives(data):
+        n = len(data["Q"])
+        Q = np.pad(data["Q"].astype(np.float64), [(0, -n % 16), (0, 0)])
+        return {"S": to(of(Q, data["K"].astype(np.float64)))[:n]}
+
+    return Slip(says, gives)
+
+
+def exchanged(S):
+    """Of every 16 x 16 numbers the upper right and the lower left 8 x 8 have changed places."""
+    return S.reshape(-1, 2, 8, 4, 2, 8).transpose(0, 4, 2, 3, 1, 5).reshape(S.shape)
+
+
+def unswizzled(S):
+    """Chunk c of row r comes from place c ^ (r & 7)."""
+    row, column = np.indices(S.shape)
+    return S[row, (column // 8 ^ row % 8) * 8 + column % 8]
 
 
 exercise = Exercise(
@@ -35,6 +57,14 @@ exercise = Exercise(
         global_store_sectors=64,
         shared_store_wavefronts=80 + 16,
         shared_load_wavefronts=80 + 16,
+    ),
+    slips=(
+        stored(
+            "Of every four matrices the second and the third have changed places: lanes 8 .. 15 name rows 8 .. 15 of the first chunk, so r[j][1] comes second.",
+            exchanged,
+        ),
+        stored("S was stored with one layout and read with another: both take `place`.", unswizzled),
+        stored("That is Q: what is read back isn't where S was stored.", of=lambda Q, K: Q),
     ),
     variation=lambda rng: [
         Case(f"{n} queries", data(n, hard_rows(rng)), launch, atol=4e-3)  # elements up to 300, their products cancel
