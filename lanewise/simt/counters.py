@@ -38,9 +38,10 @@ class Counters:
     atomics: int | None = 0  # atomic operations, one a lane
     tma_load_bytes: int | None = 0  # global memory that bulk and tensor copies read: no l1tex lsu counter has them, global_bytes and dram_read_bytes do
     tma_store_bytes: int | None = 0  # global memory that they write
-    tma_load_sectors: int | None = 0  # l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld.sum: what arrives, filling too, for each block that gets it
-    tma_store_sectors: int | None = 0  # l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_st.sum and _red.sum
-    tma_requests: int | None = 0  # bulk and tensor copies, commits and waits not counted: smsp__sass_inst_executed_op_tma_ld.sum, _st.sum and _red.sum
+    tma_load_sectors: int | None = 0  # l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld.sum: what arrives, filling too, for each block that gets it;
+    # a request ends at each 128th byte of global and of shared memory, a sector that two of them touch counts twice (instructions/copy_sectors.py)
+    tma_store_sectors: int | None = 0  # l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_st.sum and _red.sum: in the same requests
+    tma_requests: int | None = 0  # bulk and tensor copies from and to global memory: smsp__sass_inst_executed_op_tma_ld.sum, _st.sum and _red.sum
 
     def as_dict(self) -> dict[str, int | float | None]:
         """Flat: name → number or None."""
