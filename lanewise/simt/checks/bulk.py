@@ -9,6 +9,7 @@ import numpy as np
 from .. import explain, explain_async
 from ..memory import Allocation, Where
 from ..values import ndarray
+from .faults import shared_pointer_step
 
 if TYPE_CHECKING:
     from ..group import Group
@@ -34,7 +35,7 @@ def _outside(g: Group, iid: int, offset: int, size: int, access: str) -> None:
     m = g.batch.machine
     thread, block = m.faults.lane(g, 0)
     name, index, elements, element, dims = m.faults.shared_at(iid, offset)
-    step = f"The copy moves {size} bytes from there: make {name} as large as that, or the copy smaller."
+    step = shared_pointer_step(offset) or f"The copy moves {size} bytes from there: make {name} as large as that, or the copy smaller."
     m.faults.add(
         explain.out_of_bounds(
             array=name, index=index, size=elements, access=access, thread=thread, block=block, line=m.faults.line(iid), space="shared", dims=dims,
