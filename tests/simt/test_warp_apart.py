@@ -358,8 +358,9 @@ def test_lanes_that_name_each_other_pass_one_mask(operation, name, block, grid, 
     first = report.errors[0]
     assert (first.kind, first.line, first.thread[0] % 32) == ("warp-mask", 7, 0)
     assert first.message == (
-        f"warp mask: thread ({first.thread[0]},0,0) of block ({first.block[0]},0,0) calls {name} with mask 0xffffffff on line 7, but lanes 16..31 of the warp do not come "
-        "along with that mask: they pass 0xffff0000. Lanes that name each other pass the same mask: give every lane the mask of the whole group that it is in."
+        f"warp mask: thread ({first.thread[0]},0,0) of block ({first.block[0]},0,0) calls {name} with mask 0xffffffff on line 7, but lanes 16..31 of the warp "
+        "do not come along with that mask: they pass 0xffff0000. Lanes that name each other pass the same mask: give every lane the mask of the whole group "
+        "that it is in."
     )
     assert first.message in " ".join(str(report).split()) and max(map(len, str(report).splitlines())) <= 80
     quiet(f"  v = {operation.replace('M', 'l < 16 ? 0x0000ffff : 0xffff0000')};\n", block=block, grid=grid, schedule=schedule)

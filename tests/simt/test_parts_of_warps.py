@@ -1,0 +1,185 @@
+"""What a barrier counts: whole warps. Parts of them at barriers for whole warps, ended lanes, guards; arrivals that nobody waits for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lanewise import simt
+
+
+def told(body: str, block: int = 64, schedule: int = 0, grid: int = 1) -> tuple[simt.Report, np.ndarray]:
+    """A kernel with lane l, warp w and thread t of the block, which sets v on its own lines from line 4 on."""
+    text = f"""
+extern "C" __global__ void told(int* y) {{
+    int t = threadIdx.x, l = t % 32, w = t / 32, v = 0;
+{body}
+    y[blockIdx.x * blockDim.x + t] = v;
+}}
+"""
+    y = np.full(grid * block, -1, np.int32)
+    return simt.compile(text).kernel("told").launch(grid, block, [y], schedule=schedule), y
+
+
+def asm(text: str) -> str:
+    return f'asm volatile("{text};" ::: "memory");'
+
+
+def words(report: simt.Report) -> str:
+    """The first error, as it stands in 80 columns."""
+    text = str(report)
+    assert max(map(len, text.splitlines())) <= 80 and report.errors[0].message in " ".join(text.split())
+    return report.errors[0].message
+
+
+PARTS = [  # barrier, what its lanes do there, how the advice ends
+    ("bar.sync 1, 32", "wait", "or take barrier.sync, which lanes may meet apart."),
+    ("barrier.sync.aligned 1, 32", "wait", "or take barrier.sync, which lanes may meet apart."),
+    ("bar.arrive 1, 64", "arrive", ""),
+    ("barrier.cluster.arrive.aligned", "arrive", "or take barrier.cluster.arrive, which lanes may come to apart."),
+]
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+@pytest.mark.parametrize("grid", [1, 3])
+@pytest.mark.parametrize("barrier, verb, end", PARTS)
+def test_a_part_of_a_warp_at_a_barrier_for_whole_warps(barrier, verb, end, grid, schedule):
+    """Two halves of two warps are 32 threads, but no warp: the others skip the barrier and end."""
+    name = barrier.split()[0]
+    report, _ = told(f"    if (l < 16) {asm(barrier)}", schedule=schedule, grid=grid)
+    found = report.errors[0]
+    first = 32 if found.thread == (32, 0, 0) else 0
+    assert words(report) == (
+        f"barrier divergence in block ({found.block[0]},0,0): threads {first}..{first + 15} {verb} at the barrier on line 4, "
+        f"threads {first + 16}..{first + 31} have ended without reaching it. All lanes of a warp come to the same {name}: put one behind the if, not inside it{', ' + end if end else '.'}"
+    )
+    assert found.kind == "barrier-divergence" and found.line == 4
+    assert told(f"    {asm(barrier)}", schedule=schedule, grid=grid)[0].ok
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+@pytest.mark.parametrize("name", ["bar.sync", "bar.arrive", "bar.red"])
+def test_lanes_of_a_warp_on_both_sides_of_an_if(name, schedule):
+    """One instruction for all of them, says the ISA; barrier.sync may be met apart."""
+    red = 'asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; NAME.popc.u32 %0, 1, 64, p;}" : "=r"(v) : "r"(t & 1) : "memory");'
+    one = red.replace("NAME", name) if "red" in name else asm(f"{name} 1, 64")
+    body = (
+        f"    if (w == 0 || {int('arrive' not in name)}) {{\n        if (l < 16) {one}\n        else {{ {one} v += 100; }}\n    }} else {asm('bar.sync 1, 64')}"
+    )
+    report, _ = told(body, schedule=schedule)
+    does, advice = ("arrive", ".") if "arrive" in name else ("wait", f", or take {name.replace('bar', 'barrier')}, which lanes may meet apart.")
+    first = report.errors[0].thread[0]
+    assert words(report) == (
+        f"barrier divergence in block (0,0,0): threads {first}..{first + 15} {does} at the barrier on line 5, threads {first + 16}..{first + 31} {does} at the "
+        f"barrier on line 6. All lanes of a warp come to the same {name}: put one behind the if, not inside it{advice}"
+    )
+    assert len(report.errors) == 1
+    apart, y = told(body.replace(f"{name} 1", f"{name.replace('bar', 'barrier')} 1").replace("bar.red", "barrier.red"), schedule=schedule)
+    assert apart.ok, str(apart)
+    assert (y == 100 * (np.arange(64) % 32 >= 16) * (np.arange(64) < (32 if "arrive" in name else 64)) + 32 * ("red" in name)).all()
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+def test_others_of_the_warp_wait_elsewhere(schedule):
+    report, _ = told(f"    if (l < 16) {asm('bar.sync 1, 64')}\n    else v = __shfl_sync(0xffff0000, t, 17);\n    __syncwarp();", schedule=schedule)
+    assert "threads 16..31 are on line 6 without reaching it" in words(report) or "threads 48..63 are on line 6" in words(report)
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+def test_a_guarded_barrier_is_for_lanes_with_the_predicate(schedule):
+    guarded = 'asm volatile("{.reg .pred p; setp.lt.s32 p, %0, LIMIT; @p bar.arrive 1, 64;}" ::"r"(t) : "memory");'
+    body = f"    if (w < 2) {guarded}\n    else {asm('bar.sync 1, 64')}"
+    assert told(body.replace("LIMIT", "32"), 96, schedule)[0].ok
+    report, _ = told(body.replace("LIMIT", "48"), 96, schedule)
+    assert "threads 32..47 arrive at the barrier on line 4, threads 48..63 have ended without reaching it." in words(report)
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+@pytest.mark.parametrize(
+    "body, block",
+    [
+        (asm("bar.sync 1, 64"), 48),
+        (asm("bar.sync 1, 64"), 33),
+        (asm("bar.sync 1"), 48),
+        (f"if (w) {asm('bar.arrive 1, 64')} else {asm('bar.sync 1, 64')}", 48),
+        (f"if (w) {asm('bar.arrive 1, 64')} else {asm('bar.sync 1')}", 48),
+        (f"if (t >= 40) return;\n    {asm('bar.sync 1, 64')}", 64),
+        (f"if (t >= 40) return;\n    if (w) {asm('bar.sync 1, 64')} else {asm('bar.arrive 1, 64')}", 64),
+        (f"if (l >= 16) return;\n    {asm('barrier.sync 1, 32')}", 32),
+        (f"if (l < 16) {asm('barrier.sync 1, 32')}", 32),
+        (f"if (w == 0) {{ if (l < 16) {asm('barrier.arrive 1, 64')} else {asm('barrier.sync 1, 64')} }} else {asm('barrier.sync 1, 64')}", 64),
+    ],
+)
+def test_a_warp_counts_as_32_threads(body, block, schedule):
+    """Whatever is alive of it: who waits at a barrier waits for the rest of its warp, and the warp counts as a whole."""
+    report, y = told("    " + body, block, schedule, grid=3)
+    assert report.ok, str(report)
+    assert (y[: min(block, 16)] == 0).all()
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+def test_a_warp_that_is_not_all_there_does_not_count(schedule):
+    report, _ = told(f"    if (l < 16) {asm('barrier.sync 1, 32')}\n    else {asm('barrier.sync 2, 32')}", 32, schedule)
+    assert words(report) == (
+        "deadlock in block (0,0,0): threads 0..15 wait on line 4 for 32 threads at barrier 1, of which 0 came, and nobody is left to go on. A warp counts when "
+        "all of its threads have come, or have ended: threads 16..31 do neither."
+    )
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+@pytest.mark.parametrize("side", ["l < 16", "w == 0"])
+@pytest.mark.parametrize("barrier", ["__syncthreads()", "v += __syncthreads_count(t & 1)"])
+def test_syncthreads_in_both_branches_of_one_line(barrier, side, schedule):
+    report, _ = told(f"    if ({side}) {{ v = 3; {barrier}; }} else {{ {barrier}; v *= 2; }}", schedule=schedule)
+    some, others = ("threads 0..15, 32..47", "threads 16..31, 48..63") if side == "l < 16" else ("threads 0..31", "threads 32..63")
+    assert words(report) in {
+        f"barrier divergence in block (0,0,0): {a} wait at the barrier on line 4, {b} wait at that on line 4 in another branch or turn of a loop. "
+        "Every thread of the block must reach the same __syncthreads(): put one behind the if, not inside it."
+        for a, b in ((some, others), (others, some))
+    }
+    assert told(f"    if ({side}) v = 3;\n    {barrier};\n    if (!({side})) v *= 2;", schedule=schedule)[0].ok
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+def test_syncthreads_in_turns_of_an_unrolled_loop(schedule):
+    report, _ = told("    for (int i = 0; i < 2; ++i) { if (w == i) __syncthreads(); v += t; }", schedule=schedule)
+    assert report.errors[0].kind == "barrier-divergence" and "at that on line 4 in another branch or turn of a loop" in words(report)
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+@pytest.mark.parametrize("all_arrive", [False, True])
+def test_an_arrival_for_which_no_instruction_waits_is_remarked_on(all_arrive, schedule):
+    """The ISA allows it; a block may end with a barrier half full."""
+    report, _ = told(f"    if (w == 0 || {int(all_arrive)}) {asm('bar.arrive 3, 64')}", schedule=schedule)
+    first = report.findings[0].thread[0]
+    assert report.ok and [f.kind for f in report.findings] == ["unawaited-arrival"] and first % 32 == 0
+    assert report.findings[0].message == (
+        f"unawaited arrival: thread ({first},0,0) of block (0,0,0) arrives at barrier 3 for 64 threads on line 4, and nothing in the kernel waits at that "
+        "number. Let those who need what was done before wait there (bar.sync 3, 64), or leave the arrival out."
+    )
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+def test_arrivals_that_the_last_turns_leave_over_are_right(schedule):
+    """Who fills waits for room only from the third turn on; with two turns nobody waits at numbers 3 and 4, and with five two are left over."""
+    turns = """
+    for (int i = 0; i < TURNS; ++i)
+        if (w == 0) {
+            if (i >= 2) asm volatile("bar.sync %0, 64;" ::"r"(3 + i % 2) : "memory");
+            asm volatile("bar.arrive %0, 64;" ::"r"(1 + i % 2) : "memory");
+        } else {
+            asm volatile("bar.sync %0, 64;" ::"r"(1 + i % 2) : "memory");
+            asm volatile("bar.arrive %0, 64;" ::"r"(3 + i % 2) : "memory");
+        }
+"""
+    for count in (2, 5):
+        assert told(turns.replace("TURNS", str(count)), schedule=schedule)[0].findings == []
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+def test_arrivals_at_another_number_are_named_to_those_who_wait(schedule):
+    report, _ = told(f"    if (w == 0) {asm('bar.arrive 1, 64')}\n    else {asm('bar.sync 2, 64')}", schedule=schedule)
+    assert words(report) == (
+        "deadlock in block (0,0,0): threads 32..63 wait on line 5 for 64 threads at barrier 2, of which 32 came, and nobody is left to go on. 32 threads have "
+        "arrived at barrier 1 on line 4, where nobody waits: give both the same number, if they are to meet."
+    )
