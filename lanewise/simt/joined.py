@@ -166,7 +166,8 @@ def _passed(graph: Graph, block: Block, before: dict[int, set[int]]) -> tuple[in
     """(the block that every way from `block` leads to, and from nowhere else, and what may run until then); None where a loop or a store is on the way."""
     if len(block.successors) == 1:
         (only,) = block.successors
-        return (only, []) if before[only] == {block.index} and only > block.index else None
+        straight = before[only] == {block.index} and only > block.index and graph.body[block.end - 1].opcode not in ("ret", "exit", "trap")
+        return (only, []) if straight else None
     if block.join is None or not block.successors:
         return None
     inside: set[int] = set()

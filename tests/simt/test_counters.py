@@ -211,6 +211,24 @@ def test_what_loads_of_shared_memory_are_joined_across(between: str, together: b
         assert c.shared_load_requests == (1 if together else 4), indices
 
 
+@pytest.mark.parametrize(
+    ("between", "together"),
+    [("s += __shfl_xor_sync(~0u, s, 1);", True), ("y[threadIdx.x + 64] = s;", True), (f"if (s > 3) {{ {MANY} }}", False), ("s += numbers[m];", False)],
+)
+def test_what_stores_to_shared_memory_are_joined_across(between: str, together: bool) -> None:
+    """As the machine code has it."""
+    stores = f' {between} asm volatile("" ::: "memory"); '.join(f"numbers[4 * threadIdx.x + {k}] = s * {k + 2};" for k in range(4))
+    text = f"""extern "C" __global__ void k(const float* x, float* y, int m) {{
+    __shared__ __align__(16) float numbers[512];
+    float s = x[threadIdx.x];
+    {stores}
+    __syncthreads();
+    y[threadIdx.x] = numbers[threadIdx.x * m];
+}}"""
+    c = simt.compile(text).kernel("k").launch(1, 32, (np.ones(512, np.float32), np.zeros(512, np.float32), np.int32(1)), check=False).counters
+    assert c.shared_store_requests == (1 if together else 4)
+
+
 def test_ldmatrix_of_the_same_rows_is_left_out() -> None:
     """As the machine code has it; and not where a barrier lies between."""
     text = """#include <ptx.cuh>
