@@ -51,7 +51,8 @@ def test_a_part_of_a_warp_at_a_barrier_for_whole_warps(barrier, verb, end, grid,
     first = 32 if found.thread == (32, 0, 0) else 0
     assert words(report) == (
         f"barrier divergence in block ({found.block[0]},0,0): threads {first}..{first + 15} {verb} at the barrier on line 4, "
-        f"threads {first + 16}..{first + 31} have ended without reaching it. All lanes of a warp come to the same {name}: put one behind the if, not inside it{', ' + end if end else '.'}"
+        f"threads {first + 16}..{first + 31} have ended without reaching it. All lanes of a warp come to the same {name}: put one behind the if, not inside "
+        f"it{', ' + end if end else '.'}"
     )
     assert found.kind == "barrier-divergence" and found.line == 4
     assert told(f"    {asm(barrier)}", schedule=schedule, grid=grid)[0].ok
