@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch
+from lanewise.exercise import Budget, Case, Exercise, Launch, Slip
 
 d = 64
 
@@ -30,6 +30,17 @@ def reference(data):
     return {"O": float(data["scale"]) * (Q @ K.T) @ V}
 
 
+def over(says, keys):
+    """A Slip: the result over keys(row, key, Nk) alone."""
+
+    def gives(data):
+        Q, K, V = (data[name].astype(np.float64) for name in "QKV")
+        S = float(data["scale"]) * Q @ K.T
+        return {"O": np.where(keys(*np.indices(S.shape), len(K)), S, 0) @ V}
+
+    return Slip(says, gives)
+
+
 exercise = Exercise(
     title="Warps that share no output",
     reference=reference,
@@ -51,6 +62,12 @@ exercise = Exercise(
         global_load_sectors=(64 + 2 * 130) * d * 2 // 32,
     ),
     budget_share=1.0,
+    slips=(
+        over(
+            "That is the sum over a quarter of each tile's keys: a warp that owns its queries needs all keys.", lambda row, key, Nk: key % 64 // 16 == row // 16
+        ),
+        over("That is the last tile alone: o is set to 0 once, before the loop over the tiles.", lambda row, key, Nk: key >= (Nk - 1) // 64 * 64),
+    ),
     variation=lambda rng: [Case(f"{n} keys", data(n), launch) for n in (1, int(rng.integers(62, 67)), int(rng.integers(120, 190)))],
     hints=(
         "Four warps, 64 queries: if a warp owns 16 of them, which keys does it need, and whose are the sums in its accumulators?",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, ceil_div, hard_rows, lengths
+from lanewise.exercise import Case, Exercise, Launch, Slip, ceil_div, hard_rows, lengths
 
 d, T = 64, 64
 SHARED = 4 * T * d * 2 + T * 8
@@ -63,6 +63,35 @@ def reference(data):
     return {"dK": scale * dS.T @ Q, "dV": P.T @ dO}
 
 
+def mistaken(
+    says,
+    weight=lambda S, its: np.exp2(S * np.log2(np.e) - its),
+    of=lambda i, j: i,  # the query whose numbers belong to the element (i, j)
+    dS=lambda P, dP, delta: P * (dP - delta),
+    dK=lambda P, dS, Q, dO: dS.T @ Q,
+    dV=lambda P, dS, Q, dO: P.T @ dO,
+):
+    """A Slip: dK and dV with one step done as in the mistake."""
+
+    def gives(data):
+        Q, K, V, dO, rows = (data[name].astype(np.float64) for name in ("Q", "K", "V", "dO", "rows"))
+        more = -len(Q) % T  # the tile's queries past the last one
+        Q, dO = (np.pad(x, [(0, more), (0, 0)]) for x in (Q, dO))
+        rows = np.concatenate([rows, np.tile([np.inf, 0.0], (more, 1))])
+        numbers = rows[of(*np.indices((len(Q), len(K))))]
+        scale = float(data["scale"])
+        P = weight(scale * Q @ K.T, numbers[..., 0])
+        parts = P, dS(P, dO @ V.T, numbers[..., 1]), Q, dO
+        return {"dK": scale * dK(*parts), "dV": dV(*parts)}
+
+    return Slip(says, gives)
+
+
+def across(X):
+    """What add_product sees of a tile whose rows are named `across`, not `down`: of every 16 x 16 numbers two quarters change places."""
+    return X.reshape(-1, 2, 8, d // 16, 2, 8).transpose(0, 4, 2, 3, 1, 5).reshape(X.shape)
+
+
 exercise = Exercise(
     title="dK and dV on tensor cores, from P and dS in registers",
     reference=reference,
@@ -75,6 +104,24 @@ exercise = Exercise(
         Case("more than a tile of queries", data(70, 16), launch),
         Case("scores far below 0", data(20, 40, shape=lambda Q: -np.abs(Q)), launch),
         Case("another shape", data(65, 30), launch, visible=False),
+    ),
+    slips=(
+        mistaken("The weights are powers of e: scale2 and its.x have log2 e in them, so the weight is 2^x.", lambda S, its: np.exp(S * np.log2(np.e) - its)),
+        mistaken("The weights aren't normalised: take the query's its.x off the exponent.", lambda S, its: np.exp2(S * np.log2(np.e))),
+        mistaken("The weights come from scores times scale: x takes scale2.", lambda S, its: np.exp2(S - its)),
+        mistaken("dV is right, and dS is P dP: the query's delta, its.y, is taken off dP before.", dS=lambda P, dP, delta: P * dP),
+        mistaken("dV is right, and dS is dp - delta: it takes the weight as a factor.", dS=lambda P, dP, delta: dP - delta),
+        mistaken("dV is right, and dS has the wrong sign: it is P (dP - delta).", dS=lambda P, dP, delta: P * (delta - dP)),
+        mistaken(
+            "The numbers are those of a key's place: LSE and delta belong to the query, 8 * j + lane % 4 * 2 + e % 2.", of=lambda i, j: i // T * T + j % 16
+        ),
+        mistaken("dK is right, and dV is P^T Q: the gradient of V sums up rows of dO.", dV=lambda P, dS, Q, dO: P.T @ Q),
+        mistaken("dV is right, and dK is P^T Q: the gradient of K takes dS.", dK=lambda P, dS, Q, dO: P.T @ Q),
+        mistaken("dV is right, and dK is dS^T dO: the gradient of K sums up rows of Q.", dK=lambda P, dS, Q, dO: dS.T @ dO),
+        mistaken(
+            "dV is right, and of Q two quarters of every 16 x 16 numbers changed places: the sum runs over the tile's queries, so B is Q `down`, Q_columns.",
+            dK=lambda P, dS, Q, dO: dS.T @ across(Q),
+        ),
     ),
     variation=lambda rng: [Case(f"shape {s}", data(*s, shape=hard_rows(rng) if s[0] > 5 else None), launch) for s in lengths(rng, T, T)],
     hints=(

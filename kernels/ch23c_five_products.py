@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, lengths
+from lanewise.exercise import Budget, Case, Exercise, Launch, Slip, lengths
 
 d, T = 64, 64
 SHARED = 5 * T * d * 2 + T * 8
@@ -64,6 +64,25 @@ def reference(data):
     return {"dQ": scale * dS @ K, "dK": scale * dS.T @ Q, "dV": P.T @ dO}
 
 
+def dQ_from(says, read):
+    """A Slip: dQ if the warps read(dS, P) from shared memory, tile by tile: queries, upper or lower 8, row, then keys in the same way."""
+
+    def gives(data):
+        Q, K, V, dO = (data[name].astype(np.float64) for name in ("Q", "K", "V", "dO"))
+        scale, Nq = float(data["scale"]), len(Q)
+        P, O, _ = attention(Q, K, V, scale, False)  # noqa: E741
+        dS = P * (dO @ V.T - (O * dO).sum(axis=-1, keepdims=True))
+        dQ = np.zeros((Nq, d))
+        for i in range(0, Nq, T):
+            for j in range(0, len(K), T):
+                rows = min(T, Nq - i)
+                tile = [np.pad(x[i : i + T, j : j + T], [(0, T - rows), (0, 0)]).reshape(4, 2, 8, 4, 2, 8) for x in (dS, P)]
+                dQ[i : i + rows] += scale * (read(*tile).reshape(T, T) @ K[j : j + T])[:rows]
+        return {"dQ": dQ}
+
+    return Slip(says, gives)
+
+
 exercise = Exercise(
     title="Five products, not seven: dS through shared memory",
     reference=reference,
@@ -78,6 +97,20 @@ exercise = Exercise(
     ),
     budget=Budget("one tile", "five products of 2 * 64 * 64 * 64 flops, and 7 more for each pair of a query and a key", flops=5 * 2 * T * T * d + 7 * T * T),
     budget_share=1.0,
+    slips=(
+        dQ_from("Every 8 x 8 of dS stands as it was stored, a row a key: .trans turns it.", lambda dS, P: dS.transpose(0, 1, 5, 3, 4, 2)),
+        dQ_from(
+            "The second and the third matrix have changed places: dS lies key by key, so the second one is the next 8 queries of the same keys, `across`.",
+            lambda dS, P: dS.transpose(0, 4, 2, 3, 1, 5),
+        ),
+        dQ_from("All warps have read the dS of the tile's first 16 queries: a warp's queries begin at 16 warp.", lambda dS, P: np.repeat(dS[:1], 4, axis=0)),
+        dQ_from(
+            "The blocks of 16 keys and of 16 queries have changed places: a row of dSs is a key, so at() takes the warp's queries and the rows 16 k the keys.",
+            lambda dS, P: dS.transpose(3, 1, 2, 0, 4, 5),
+        ),
+        dQ_from("That is P K: dSs holds P.", lambda dS, P: P),
+        dQ_from("Keys r and r + 8 have changed places: word h of a register pair is of row lane / 4 + 8 * h.", lambda dS, P: dS[..., ::-1, :]),
+    ),
     variation=lambda rng: [Case(f"{Nq} queries", data(Nq, T), launch) for (Nq,) in lengths(rng, T)],
     hints=(
         "What dQ's product wants is in registers already, spread over four warps, and turned: write ds16 to dSs so that a row is a key, wait for the other "

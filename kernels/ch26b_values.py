@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, TensorMap, ceil_div, lengths
+from lanewise.exercise import Budget, Case, Exercise, Launch, Slip, TensorMap, ceil_div, lengths
 
 
 def data(Nq, Nk, shape=lambda x: x):
@@ -24,6 +24,36 @@ def reference(data):
     return {"O": np.exp2(Q @ K.T) @ V}
 
 
+PANEL = 64 * 128  # bytes of 64 rows of 64 columns
+
+
+def made(says, index=lambda step, i, half: 8 * step + 2 * i + half, start=lambda step: 2048 * step, panel=PANEL, group=1024, power=np.exp2, steps=range(4)):
+    """A Slip: O if p[step][i] is packed from s[index(step, i, half)], and V is read from byte start(step) on, panels `panel` and groups of 8 keys `group`
+    bytes apart. The swizzle is the same function of an address for the copy and for wgmma, so that the bytes can be counted as if there were none."""
+    row, column = np.arange(16)[:, None], np.arange(128)
+
+    def gives(data):
+        Q, K, V = (data[name].astype(np.float64) for name in "QKV")
+        Q, K, V = (np.pad(x, [(0, -len(x) % 64), (0, 0)]) for x in (Q, K, V))
+        memory = np.concatenate([V[:, :64].ravel(), V[:, 64:].ravel()])  # as it lies in shared memory
+        P = power(Q @ K.T)
+        O = np.zeros((len(Q), 128))  # noqa: E741
+        lane, i, half = np.ogrid[:32, :4, :2]
+        for step in steps:
+            A = np.empty((len(Q) // 16, 16, 16))
+            s = index(step, i, half)
+            A[:, lane // 4 + i % 2 * 8, lane % 4 * 2 + i // 2 * 8 + half] = P.reshape(-1, 16, 64)[
+                :, lane // 4 + s // 2 % 2 * 8, s // 4 * 8 + lane % 4 * 2 + s % 2
+            ]
+            B = memory[(start(step) + column // 64 * panel + row // 8 * group + row % 8 * 128) // 2 + column % 64]
+            O += A.reshape(len(Q), 16) @ B  # noqa: E741
+        return {"O": O[: len(data["Q"])]}
+
+    return Slip(says, gives)
+
+
+ORDER = "A's registers are row lane / 4, row lane / 4 + 8, then both again 8 columns on, in pairs: the order of s itself."
+
 exercise = Exercise(
     title="Weights that stay in registers",
     reference=reference,
@@ -35,6 +65,26 @@ exercise = Exercise(
         Case("ragged", data(65, 63), launch),
         Case("few keys", data(20, 9), launch),
         Case("other numbers", data(63, 40), launch, visible=False),
+    ),
+    slips=(
+        made(
+            f"Registers 1 and 2 of the weights have changed places. {ORDER}",
+            index=lambda step, i, half: 8 * step + i // 2 * 2 + i % 2 * 4 + half,
+        ),
+        made("The halves of the pairs have changed places: pack2's first argument is the low half.", index=lambda step, i, half: 8 * step + 2 * i + 1 - half),
+        made("The weights of the first 16 keys come four times: a step has 8 registers of s.", index=lambda step, i, half: 2 * i + half + 0 * step),
+        made(
+            "V's steps move along its rows, by 16 columns: the sum runs over keys, which are rows of V, so a step is 16 rows of 128 bytes.",
+            start=lambda step: 32 * step,
+        ),
+        made("V's first 64 columns come twice: its two panels lie `panel` bytes apart.", panel=0),
+        made(
+            "The two distances have changed places: V's panels of 64 columns lie `panel` bytes apart, its groups of 8 keys 8 * 128.",
+            panel=1024,
+            group=PANEL,
+        ),
+        made("That is the last step alone: from the second step on the product is added to o.", steps=(3,)),
+        made("The weights are powers of e: the contract says 2^score.", power=np.exp),
     ),
     budget=Budget(
         "64 queries, 64 keys",

@@ -9,13 +9,13 @@ WRONG = [
         "a quarter of the keys too",
         [("constexpr int rows = 16, keys = Bc;", "constexpr int rows = 16, keys = 16;"), (OWN, "const int row = 16 * warp, key = 16 * warp;")],
         kind="wrong-values",
-        says="Case",
+        says="a quarter of each tile's keys",
     ),
     Wrong(
         "sums begin again with each tile",
         [("float(&part)[d / 8][4] = o[i];", "for (auto& x : o[i]) for (float& y : x) y = 0.0f; float(&part)[d / 8][4] = o[i];")],
         kind="wrong-values",
-        says="Case 3 (130 keys)",
+        says="That is the last tile alone",
     ),
     Wrong(
         "the keys are still split",

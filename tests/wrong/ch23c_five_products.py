@@ -12,17 +12,27 @@ AGAIN = """        float s2[1][Bc / 8][4], dp2[1][Bc / 8][4];
 
 WRONG = [
     Wrong("seven products", [("        float dq[1][d / 8][4] = {};\n", AGAIN)], kind="over-budget", says="flops"),
-    Wrong("not turned", [("ptx::ldmatrix_x4_trans(a[0][k], turned.at(warp)", "ptx::ldmatrix_x4(a[0][k], turned.at(warp)")], kind="wrong-values", says="dQ"),
+    Wrong(
+        "not turned",
+        [("ptx::ldmatrix_x4_trans(a[0][k], turned.at(warp)", "ptx::ldmatrix_x4(a[0][k], turned.at(warp)")],
+        kind="wrong-values",
+        says="stands as it was stored",
+    ),
     Wrong(
         "the second and third matrix swapped",
         [("const auto turned = tiles::across<Br>", "const auto turned = tiles::down<Br>")],
         kind="wrong-values",
-        says="dQ",
+        says="The second and the third matrix have changed places",
     ),
-    Wrong("all warps the same queries", [("turned.at(warp)", "turned.at(0)")], kind="wrong-values", says="dQ"),
-    Wrong("keys and queries of the tile swapped", [("turned.at(warp) + 16 * k * Br * 2", "turned.at(k) + 16 * warp * Br * 2")], kind="wrong-values", says="dQ"),
-    Wrong("P for dS", [("ds16[0][j / 2][j % 2 * 2 + h];", "p16[0][j / 2][j % 2 * 2 + h];")], kind="wrong-values", says="dQ"),
-    Wrong("the two rows swapped", [("ds16[0][j / 2][j % 2 * 2 + h];", "ds16[0][j / 2][j % 2 * 2 + 1 - h];")], kind="wrong-values", says="dQ"),
+    Wrong("all warps the same queries", [("turned.at(warp)", "turned.at(0)")], kind="wrong-values", says="the tile's first 16 queries"),
+    Wrong(
+        "keys and queries of the tile swapped",
+        [("turned.at(warp) + 16 * k * Br * 2", "turned.at(k) + 16 * warp * Br * 2")],
+        kind="wrong-values",
+        says="The blocks of 16 keys and of 16 queries",
+    ),
+    Wrong("P for dS", [("ds16[0][j / 2][j % 2 * 2 + h];", "p16[0][j / 2][j % 2 * 2 + h];")], kind="wrong-values", says="dSs holds P"),
+    Wrong("the two rows swapped", [("ds16[0][j / 2][j % 2 * 2 + h];", "ds16[0][j / 2][j % 2 * 2 + 1 - h];")], kind="wrong-values", says="Keys r and r + 8"),
     Wrong("each block for itself", [("atomicAdd(dQ + at, scale * x);", "dQ[at] += scale * x;")], kind="race", says="dQ"),
     Wrong("no barrier behind dS", [("        __syncthreads();  // dS^T of all 64 keys is there; all are done with Q\n", "")], kind="race"),
     Wrong("a warp's barrier behind dS", [("__syncthreads();  // dS^T of all 64 keys is there; all are done with Q", "__syncwarp();")], kind="race"),
