@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import AtLeast, Budget, Case, Exercise, Launch, TensorMap, ceil_div, hard_rows, lengths
+from lanewise.exercise import AtLeast, Budget, Case, Exercise, Launch, Slip, TensorMap, ceil_div, hard_rows, lengths
 
 
 def data(Nq, Nk, shape=lambda x: x):
@@ -26,6 +26,15 @@ def reference(data):
     return {"O": P @ data["V"].astype(np.float64) / P.sum(axis=1, keepdims=True)}
 
 
+def not_rescaled(data):
+    """O if each tile's weights are measured against the maximum of that moment, and l alone is rescaled."""
+    S = data["Q"].astype(np.float64) @ data["K"].astype(np.float64).T * 0.125
+    m = np.maximum.accumulate(S, axis=1)
+    last = np.minimum(np.arange(S.shape[1]) // 64 * 64 + 63, S.shape[1] - 1)
+    P = np.exp(S - S.max(axis=1, keepdims=True))
+    return {"O": np.exp(S - m[:, last]) @ data["V"].astype(np.float64) / P.sum(axis=1, keepdims=True)}
+
+
 exercise = Exercise(
     title="A softmax under a product",
     reference=reference,
@@ -44,6 +53,7 @@ exercise = Exercise(
         barriers=1,
         wgmma_overlapped=AtLeast(4 * 2 * 125),  # 4 warps, 2 tiles: about 260 instructions each, 40 where the products are waited for first
     ),
+    slips=(Slip("l is right, and O isn't rescaled when a later tile has the larger score: scale_rows(o, shrink), once O is here.", not_rescaled),),
     variation=lambda rng: [
         Case(f"{nq} queries, {nk} keys", data(nq, nk, hard_rows(rng)), launch, atol=6e-3)  # scores up to 1000, in float32 off by 2^-15
         for nq, nk in [*lengths(rng, 64, 64), (30, 192 + int(rng.integers(1, 250)))]

@@ -22,7 +22,7 @@ WRONG = [
     Wrong("waits the other way round", [(S_HERE, O_HERE), (O_HERE, S_HERE)], kind="async-copy"),
     Wrong("P of this tile with V of the one before", [(VALUES, ""), (O_HERE, "        pack();\n" + VALUES + O_HERE)], kind="async-copy"),
     Wrong("O rescaled before the wait", [(RESCALE, ""), (O_HERE, RESCALE + O_HERE)], kind="async-copy"),
-    Wrong("O isn't rescaled", [(RESCALE, "")], kind="wrong-values"),
+    Wrong("O isn't rescaled", [(RESCALE, "")], kind="wrong-values", says="and O isn't rescaled"),
     Wrong("the second product isn't committed", [(VALUES, "        begin_values(n - 1);\n")], kind="async-copy"),
     Wrong("V of this tile", [("        begin_values(n - 1);", "        begin_values(n);")], kind="wrong-values"),
     Wrong("no barrier before the others wait", [(MEET, "")], kind="mbarrier", says="Put __syncthreads() behind the initialisation"),
