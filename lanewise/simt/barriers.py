@@ -41,6 +41,8 @@ def barrier(batch: Batch, g: Group, id, count, mode: str, how: str, predicate, s
     """`id` and `count` (None: all threads of the block) are the same in every lane, or the group parts by them."""
     for which, value in ((0, id), (1, count)):
         if value.__class__ in (ndarray, Split):
+            if batch.machine.check:
+                named_barriers.one_of_a_warp(batch, g, full(value), which == 1)
             return _barriers(batch, g, which, value, (id, count), mode, how, predicate, slot, next_pc)
     if batch.machine.check and (id or count is not None):
         named_barriers.used(batch, g, id, count, mode == "arrive")
@@ -252,6 +254,7 @@ def sync_warp(batch: Batch, g: Group) -> None:
         batch.shared_check.warp_sync(g.whole)
         if batch.happened is not None:
             batch.happened.warps(batch.happened.people(g))
+        batch.machine.order.warps(g)
         return
     met = np.zeros((batch.T, batch.B), np.uint16)  # a number for each mask of each warp: the first lane that it names
     bits = np.asarray(mask, np.int64)

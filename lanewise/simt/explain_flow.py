@@ -88,6 +88,15 @@ def barrier_counts_differ(*, line: int | None, thread: Dim3, block: Dim3, barrie
     return Finding("barrier-divergence", "error", text, line=line, thread=thread, block=block)
 
 
+def barrier_of_a_warp(*, line: int | None, thread: Dim3, block: Dim3, mine: int, other_thread: Dim3, others: int, counts: bool = False) -> Finding:
+    """Two lanes of a warp come to one instruction with different numbers of a barrier (`counts`: of threads), `mine` and `others`."""
+    what = "count different numbers of threads" if counts else "name different barriers"
+    text = f"barrier divergence in block {tuple_text(block)}: lanes of one warp {what}{at_line(line)} (thread {tuple_text(thread)}: {_signed(mine)}, "
+    text += f"thread {tuple_text(other_thread)}: {_signed(others)}). All lanes of a warp come to one barrier together: work the number out from the warp's, "
+    text += "threadIdx.x / 32, not from the lane's."
+    return Finding("barrier-divergence", "error", text, line=line, thread=thread, block=block)
+
+
 def _signed(x: int) -> int:
     """A 32-bit number as the source had it."""
     return x - (1 << 32) if x >> 31 else x

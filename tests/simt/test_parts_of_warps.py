@@ -184,3 +184,25 @@ def test_arrivals_at_another_number_are_named_to_those_who_wait(schedule):
         "deadlock in block (0,0,0): threads 32..63 wait on line 5 for 64 threads at barrier 2, of which 32 came, and nobody is left to go on. 32 threads have "
         "arrived at barrier 1 on line 4, where nobody waits: give both the same number, if they are to meet."
     )
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+@pytest.mark.parametrize(
+    "barrier, lower, upper, says",
+    [
+        ("bar.sync %0, 32", 1, 2, "name different barriers"),
+        ("bar.arrive %0, 64", 1, 2, "name different barriers"),
+        ("bar.sync 1, %0", 32, 64, "count different numbers of threads"),
+    ],
+)
+def test_lanes_of_a_warp_come_to_one_barrier(barrier, lower, upper, says, schedule):
+    """bar is for the warp as a whole, with its operands; each warp may have its own."""
+    at = f'asm volatile("{barrier};" ::"r"(CHOICE ? {lower} : {upper}) : "memory");'
+    report, _ = told("    " + at.replace("CHOICE", "l < 16"), schedule=schedule)
+    first = report.errors[0].thread[0]
+    assert words(report) == (
+        f"barrier divergence in block (0,0,0): lanes of one warp {says} on line 4 (thread ({first},0,0): {lower}, thread ({first + 16},0,0): {upper}). "
+        "All lanes of a warp come to one barrier together: work the number out from the warp's, threadIdx.x / 32, not from the lane's."
+    )
+    if "%0, 32" in barrier:
+        assert told("    " + at.replace("CHOICE", "w == 0"), schedule=schedule)[0].ok

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import explain, explain_flow, ptx
+from ..blocks import for_whole_warps
+from ..values import ndarray
 from .faults import Faults, on_line
 
 if TYPE_CHECKING:
@@ -53,6 +55,22 @@ def used(batch: Batch, g: Group, id: int, count: int | None, arrives: bool) -> N
             text = {"line": line, "count": mine, "other_line": where, "other_count": other}
             faults.add(explain_flow.barrier_counts_differ(**text, thread=thread, block=block, barrier=id))
             return
+
+
+def one_of_a_warp(batch: Batch, g: Group, values: ndarray, counts: bool) -> None:
+    """Lanes come to a barrier for whole warps with numbers (or counts) of their own; they must be the same in a warp."""
+    if not for_whole_warps(g.code.blocks[g.pc].instructions[0]):
+        return
+    whole = np.broadcast_to(values, g.shape).ravel()
+    warps = g.warp_columns.ravel()
+    _, first, of = np.unique(warps, return_index=True, return_inverse=True)
+    unlike = np.flatnonzero(whole != whole[first][of])
+    if len(unlike):
+        faults, lane = batch.machine.faults, int(unlike[0])
+        leader = int(first[of[lane]])
+        (thread, block), (other, _) = faults.lane(g, leader), faults.lane(g, lane)
+        text = {"mine": int(whole[leader]), "others": int(whole[lane]), "counts": counts}
+        faults.add(explain_flow.barrier_of_a_warp(line=faults.pc_line(g), thread=thread, block=block, other_thread=other, **text))
 
 
 def apart(waiting: list[Group]) -> str:
