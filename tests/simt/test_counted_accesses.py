@@ -24,7 +24,7 @@ SUM = """extern "C" __global__ void k(const float* x, float* y) {
         (2, "0", 3),  # places 0 to 47 of shared memory: 3 of 16 bytes, the first one of both arrays
         (2, "4 * threadIdx.x", 1 + 5),  # at 8 + 16 t: five of 8 bytes
         (4, "4 * threadIdx.x", 1 + 3),  # at 16 + 16 t: two of 16 bytes and one of 8
-        (3, "0", 1 + 3),  # places 0 to 7, and 12 to 51: one word, two of 16 bytes, the last word
+        (3, "0", 3 + 1),  # places 0 to 7, and 12 to 51: three of 16 bytes, of the first of which three words are wanted, and the last word
     ],
 )
 def test_neighbours_are_loaded_together_where_ptxas_knows_the_place(words: int, index: str, loads: int) -> None:
