@@ -13,7 +13,8 @@ class Counters:
     memory, what another block of the cluster has of it, and what atomics do there (float ones are loops on a GPU, whose loads it does count).
     Wavefronts are those that an access's addresses make. Nsight Compute shows them by instruction (`smsp__sass_…`); its
     l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum and _st.sum count repeats, too, of accesses that found their banks taken by other warps' loads,
-    shuffles, copies or wgmma (l1tex__data_bank_conflicts_type_arbitration.sum counts most of them): another number in each run.
+    shuffles, copies or wgmma (l1tex__data_bank_conflicts_type_arbitration.sum counts most of them): another number in each run. A GPU's tensor_operations
+    hold those of an mma whose predicate is false, too, and ptxas makes predicates of some short branches.
     """
 
     global_load_requests: int | None = 0  # l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum
