@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arrivals import alive, arrive, come, completed_alone, lanes_of
+from .arrivals import alive, arrive, come, completed_alone, lanes_of, warps_of
 from .checks import named_barriers, waiting
 from .group import Group
 from .meeting import member_mask, names_itself
@@ -47,7 +47,7 @@ def barrier(batch: Batch, g: Group, id, count, mode: str, how: str, predicate, s
     if batch.machine.check and (id or count is not None):
         named_barriers.used(batch, g, id, count, mode == "arrive")
     if mode == "arrive":
-        arrive(batch, g, id)
+        arrive(batch, g, id, batch.machine.faults.pc_line(g))
         alone = id in batch.arrivals and batch.arrivals[id].alone
         batch.arrivals[id] = named_barriers.Arrivals(count, batch.machine.faults.pc_line(g), alone)
         if batch.happened is not None:
@@ -58,6 +58,8 @@ def barrier(batch: Batch, g: Group, id, count, mode: str, how: str, predicate, s
         completed_alone(batch, id, count)
         return next_pc
     count = count or None  # 0 threads: all of the block
+    if batch.machine.check and id in batch.arrived_on:
+        named_barriers.twice(batch, g, id, warps_of(batch, lanes_of(batch, [g])))
     if g.whole and count in (None, 32 * batch.W) and len(batch.groups) == 1 and not batch.arrived:
         _completed(batch, None, batch.B, (g.code.number, g.pc))
         if slot is not None:
@@ -152,8 +154,9 @@ def _let_go(batch: Batch, parked: list[Group], id: int, count: int | None, some:
     if some is None:
         batch.arrived.pop(id, None)
         batch.arriving.pop(id, None)
+        batch.arrived_on.pop(id, None)
     else:
-        for counts in (batch.arrived, batch.arriving):
+        for counts in (batch.arrived, batch.arriving, batch.arrived_on):
             if id in counts:
                 counts[id] = np.where(some, counts[id].dtype.type(0), counts[id])
     told = batch.published.get(id)
@@ -239,6 +242,7 @@ def _completed(batch: Batch, members: list[Group] | None, barriers: int, site: t
         mask = lanes_of(batch, members)
         batch.partial_syncs.append((batch.time, mask))
         batch.shared_check.partial_sync()
+        batch.machine.order.met(batch, mask)
         if batch.happened is not None:
             batch.happened.blocks(batch.happened.members(mask))
 
@@ -266,6 +270,7 @@ def sync_warp(batch: Batch, g: Group) -> None:
         met[g.rows, g.cols] = number[:, 0]
     batch.partial_syncs.append((batch.time, met))
     batch.shared_check.partial_sync()
+    batch.machine.order.met(batch, met)
     if batch.happened is not None:
         for one in np.unique(number[number != 0]):
             batch.happened.warps(batch.happened.members(met == one))

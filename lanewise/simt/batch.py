@@ -44,6 +44,7 @@ class Batch:
         self.last_pc = np.full((self.T, self.B), -1)  # block in which each thread that has left did its last work
         self.arrived: dict[int, ndarray] = {}  # bar.arrive: barrier → threads per block
         self.arriving: dict[int, ndarray] = {}  # barrier → which threads have arrived while others of their warp have not
+        self.arrived_on: dict[int, ndarray] = {}  # barrier → the line on which each warp has arrived (−1: unknown), 0: not since it was complete last
         self.arrivals: dict[int, Arrivals] = {}  # barrier → the last of them, for messages
         self.published: dict[int, ndarray] = {}  # and what they knew and had done; see checks.happened
         self.time = 1  # counts barriers and warp barriers: what the race check orders accesses by
@@ -210,7 +211,7 @@ class Batch:
         self.last_pc = source.last_pc[:, columns]
         shared, local = source.shared.columns(columns), source.local.columns(columns)
         arrived, published = {k: v[columns] for k, v in source.arrived.items()}, dict(source.published)
-        arriving = {k: v[:, columns] for k, v in source.arriving.items()}
+        arriving, arrived_on = ({k: v[:, columns] for k, v in d.items()} for d in (source.arriving, source.arrived_on))
         warp_sync = None if source.warp_sync is None else source.warp_sync[:, columns] if source.warp_sync.shape[1] > 1 else source.warp_sync
         partial = [(t, m[:, columns] if m.shape[1] > 1 else m) for t, m in source.partial_syncs]
         check = source.shared_check.columns(self, columns)
@@ -234,7 +235,7 @@ class Batch:
         self.B = len(columns)
         self.ids, self.exited, self.shared, self.local = ids, exited, shared, local
         self.arrived, self.published, self.warp_sync, self.partial_syncs, self.shared_check = arrived, published, warp_sync, partial, check
-        self.arrivals, self.arriving = dict(source.arrivals), arriving
+        self.arrivals, self.arriving, self.arrived_on = dict(source.arrivals), arriving, arrived_on
         self.happened, self.mbarriers = happened, mbarriers
         self.bulk = None if source.bulk is None else source.bulk.columns(self)
         self.groups = new_groups

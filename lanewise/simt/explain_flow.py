@@ -97,6 +97,14 @@ def barrier_of_a_warp(*, line: int | None, thread: Dim3, block: Dim3, mine: int,
     return Finding("barrier-divergence", "error", text, line=line, thread=thread, block=block)
 
 
+def counted_twice(*, line: int | None, arrived_line: int | None, thread: Dim3, block: Dim3, barrier: int, arrives: bool) -> Finding:
+    """A warp arrived at a barrier and comes to it again before it was complete."""
+    text = f"barrier divergence in block {tuple_text(block)}: the warp of thread {tuple_text(thread)} {'arrives' if arrives else 'waits'} at barrier "
+    text += f"{barrier}{at_line(line)}, but it has arrived there already{at_line(arrived_line)}, and the barrier hasn't been complete since. A warp counts "
+    text += "once each time: let another warp arrive, wait until it is complete, or take another number."
+    return Finding("barrier-divergence", "error", text, line=line, thread=thread, block=block)
+
+
 def _signed(x: int) -> int:
     """A 32-bit number as the source had it."""
     return x - (1 << 32) if x >> 31 else x

@@ -77,7 +77,7 @@ def _otherwise(batch: Batch, g: Group) -> ndarray | bool:
     masks[at], here[at] = mask if g.cols is None else mask[:, 0], True
     by_warp, present = masks.reshape(batch.W, 32, batch.B), here.reshape(batch.W, 32, batch.B)
     found: ndarray | bool = False
-    if ((by_warp != by_warp.max(axis=1, keepdims=True)) & present).any():
+    if ((by_warp != by_warp.max(axis=1, keepdims=True)) & present).any() and not _parts(by_warp, present):
         unlike = np.zeros(by_warp.shape, bool)
         for lane in range(32):
             unlike |= (by_warp >> u32(lane) & u32(1) != 0) & present[:, lane : lane + 1] & (by_warp != by_warp[:, lane : lane + 1])
@@ -87,6 +87,22 @@ def _otherwise(batch: Batch, g: Group) -> ndarray | bool:
             waiting.unlike_masks(batch.machine.faults, g, by_warp, present, unlike & present)
     g._cache["otherwise"] = (mask, found)
     return found
+
+
+def _parts(masks: ndarray, present: ndarray) -> bool:
+    """Whether the masks of all lanes that are here, (warps, 32, blocks), make parts of which each lane names its own: tiles of a warp side by side.
+
+    If so, the lanes of a part share their lowest lane, its mask is theirs, and they are all that it names.
+    """
+    bit = u32(1) << np.arange(32, dtype=u32)[None, :, None]
+    named = masks & np.where(present, bit, u32(0)).sum(axis=1, dtype=u32, keepdims=True)
+    lowest = np.minimum(np.bitwise_count((named & (~named + u32(1))) - u32(1)), 31).astype(np.intp)
+    if (present & (np.take_along_axis(masks, lowest, axis=1) != masks)).any():
+        return False
+    warps, _, blocks = masks.shape
+    place = (np.arange(warps)[:, None, None] * 32 + lowest) * blocks + np.arange(blocks)
+    together = np.bincount(place.ravel(), weights=np.where(present, bit, u32(0)).ravel(), minlength=masks.size)
+    return not (present & (together[place] != named)).any()
 
 
 def parted(batch: Batch, g: Group, lanes: ndarray) -> tuple[Group, Group]:

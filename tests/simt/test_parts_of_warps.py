@@ -206,3 +206,34 @@ def test_lanes_of_a_warp_come_to_one_barrier(barrier, lower, upper, says, schedu
     )
     if "%0, 32" in barrier:
         assert told("    " + at.replace("CHOICE", "w == 0"), schedule=schedule)[0].ok
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+def test_arrivals_complete_a_barrier_by_themselves(schedule):
+    """Two warps arrive and fill it while nobody waits: the third then waits in vain, whatever the order."""
+    arrivals, waits = asm("bar.arrive 1, 64; bar.arrive 2, 96"), asm("bar.sync 2, 96; bar.sync 1, 64")
+    report, _ = told(f"    if (w != 1) {arrivals}\n    else {waits}", 96, schedule)
+    assert report.errors[0].kind == "deadlock" and "The arrivals on line 4 completed it before anybody waited there" in words(report)
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+@pytest.mark.parametrize("again, verb", [("sync", "waits"), ("arrive", "arrives")])
+def test_a_warp_comes_twice_before_the_barrier_is_complete(again, verb, schedule):
+    """It would count for two, and others are not waited for."""
+    body = f"    if (w == 0) {{ {asm('bar.arrive 1, 96')}\n        {asm(f'bar.{again} 1, 96')} }}\n    else if (w == 1) {asm('bar.sync 1, 96')}"
+    report, _ = told(body, 64, schedule)
+    assert words(report) == (
+        f"barrier divergence in block (0,0,0): the warp of thread (0,0,0) {verb} at barrier 1 on line 5, but it has arrived there already on line 4, and the "
+        "barrier hasn't been complete since. A warp counts once each time: let another warp arrive, wait until it is complete, or take another number."
+    )
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+def test_a_warp_comes_again_when_it_knows_that_the_barrier_is_complete(schedule):
+    """In turns: who waited at number 1 says so at number 2, and the other arrives at number 1 anew."""
+    body = f"""    for (int i = 0; i < 3; ++i)
+        if (w == 0) {{ {asm("bar.arrive 1, 64")} {asm("bar.sync 2, 64")} }}
+        else {{ {asm("bar.sync 1, 64")} {asm("bar.arrive 2, 64")} }}
+    if (w == 0) {asm("bar.arrive 1, 64")} else {asm("bar.sync 1, 64")}"""
+    for blocks in (1, 5):
+        assert told(body, 64, schedule, grid=blocks)[0].findings == []

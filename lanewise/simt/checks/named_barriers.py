@@ -69,8 +69,20 @@ def one_of_a_warp(batch: Batch, g: Group, values: ndarray, counts: bool) -> None
         faults, lane = batch.machine.faults, int(unlike[0])
         leader = int(first[of[lane]])
         (thread, block), (other, _) = faults.lane(g, leader), faults.lane(g, lane)
-        text = {"mine": int(whole[leader]), "others": int(whole[lane]), "counts": counts}
-        faults.add(explain_flow.barrier_of_a_warp(line=faults.pc_line(g), thread=thread, block=block, other_thread=other, **text))
+        text = {"mine": int(whole[leader]), "others": int(whole[lane])}
+        faults.add(explain_flow.barrier_of_a_warp(line=faults.pc_line(g), thread=thread, block=block, other_thread=other, counts=counts, **text))
+
+
+def twice(batch: Batch, g: Group, id: int, warps: ndarray) -> None:
+    """Warps (× blocks) come to barrier `id`; some of them have arrived there and it hasn't been complete since: "unpredictable", says the ISA."""
+    before = batch.arrived_on[id] * warps
+    if before.any():
+        faults = batch.machine.faults
+        warp, column = (int(k) for k in np.argwhere(before)[0])
+        arrives = "arrive" in g.code.blocks[g.pc].instructions[0].modifiers
+        first, thread, block = max(int(before[warp, column]), 0) or None, faults.thread(WARP * warp), faults.block(int(batch.ids[column]))
+        line = faults.pc_line(g)
+        faults.add(explain_flow.counted_twice(line=line, arrived_line=first, thread=thread, block=block, barrier=id, arrives=arrives))
 
 
 def apart(waiting: list[Group]) -> str:
