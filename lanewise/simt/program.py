@@ -120,6 +120,13 @@ class Program:
         )
 
     @cached_property
+    def has_flags(self) -> bool:
+        """Whether threads may order what they do by atomics, or by loads and stores that acquire and release."""
+        found = (i for function in self.reached() for i in ptx.body(self.module, function))
+        strong = {"relaxed", "acquire", "release"}
+        return any(i.opcode in ("atom", "red") or i.opcode in ("ld", "st") and not strong.isdisjoint(i.modifiers) for i in found)
+
+    @cached_property
     def asynchronous(self) -> bool:
         """Whether mbarriers, bulk copies, wgmma or bar.arrive occur: what each thread knows of the others is then followed (checks.happened)."""
         found = (i for function in self.reached() for i in ptx.body(self.module, function))

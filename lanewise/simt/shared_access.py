@@ -83,20 +83,21 @@ def shared_pattern(m: Machine, g: Group, address: Value, total: int) -> SharedPa
     return got
 
 
-def load_shared(g: Group, iid: int, address: Value, dtype: Any, size: int, vector: int, volatile: bool = False, rows: bool = False) -> Value:
-    """`rows`: the access of ldmatrix, whose quarter warps never go together."""
+def load_shared(g: Group, iid: int, address: Value, dtype: Any, size: int, vector: int, volatile: int = 0, rows: bool = False) -> Value:
+    """`rows`: the access of ldmatrix, whose quarter warps never go together. `volatile`: 1, or 2 for relaxed and acquire, which are atomic here too."""
     batch = g.batch
     m = batch.machine
     total = size * vector
     p = shared_pattern(m, g, address, total)
+    how = "strong" if volatile == 2 else "read"
     if p is None:
-        return _load_shared_each(g, iid, address, dtype, size, vector, rows)
+        return _load_shared_each(g, iid, address, dtype, size, vector, rows, how)
     low, high = m.shared_extent(iid, p.low)
     if p.low < low or p.high + total > high or not p.aligned:
-        return _load_shared_each(g, iid, address, dtype, size, vector, rows)
+        return _load_shared_each(g, iid, address, dtype, size, vector, rows, how)
     _count_joined(m, g, iid, address, p.stores if rows else p.loads, not rows)
     if m.check:
-        batch.shared_check.read(g, iid, p, total)
+        batch.shared_check.read(g, iid, p, total, how)
     memory = batch.shared
     if vector == 1:
         return typed(memory.load(p.offsets, size, 0, None), dtype)
@@ -116,7 +117,7 @@ def _count_joined(m: Machine, g: Group, iid: int, address: Value, passes: int, l
     counts[1] += passes * g.batch.B
 
 
-def store_shared(g: Group, iid: int, address: Value, values: tuple, dtype: Any, size: int, volatile: bool = False) -> None:
+def store_shared(g: Group, iid: int, address: Value, values: tuple, dtype: Any, size: int, volatile: int = 0) -> None:
     batch = g.batch
     m = batch.machine
     total = size * len(values)
@@ -127,10 +128,12 @@ def store_shared(g: Group, iid: int, address: Value, values: tuple, dtype: Any, 
         if p.low < low or p.high + total > high or not p.aligned:
             p = None
     if p is None:
-        _store_shared_each(g, iid, address, values, size)
+        _store_shared_each(g, iid, address, values, size, volatile == 2)
         return
     _count_joined(m, g, iid, address, p.stores, False)
-    if m.check:
+    if m.check and volatile == 2:
+        batch.shared_check.atomic(g, iid, p, total, False)
+    elif m.check:
         batch.shared_check.write(g, iid, p, total, values, size)
     memory = batch.shared
     m.stores += 1
@@ -185,7 +188,7 @@ def _count_shared_each(m: Machine, g: Group, iid: int, offsets: ndarray, columns
     counts[1] += wavefronts(table, total, load)
 
 
-def _load_shared_each(g: Group, iid: int, address: Value, dtype: Any, size: int, vector: int, rows: bool) -> Value:
+def _load_shared_each(g: Group, iid: int, address: Value, dtype: Any, size: int, vector: int, rows: bool, how: str) -> Value:
     batch = g.batch
     m = batch.machine
     total = size * vector
@@ -199,7 +202,7 @@ def _load_shared_each(g: Group, iid: int, address: Value, dtype: Any, size: int,
         elif joined.bytes:
             _count_shared_each(m, who, iid, offsets - joined.back, columns, joined.bytes, True)
         if m.check:
-            batch.shared_check.read_each(who, iid, offsets, columns, total)
+            batch.shared_check.read_each(who, iid, offsets, columns, total, how)
     values = []
     for j in range(vector):
         bits = batch.shared.load(offsets, size, j, columns) if len(offsets) else np.empty(0, RAW[size])
@@ -211,7 +214,7 @@ def _load_shared_each(g: Group, iid: int, address: Value, dtype: Any, size: int,
     return values[0] if vector == 1 else values
 
 
-def _store_shared_each(g: Group, iid: int, address: Value, values: tuple, size: int) -> None:
+def _store_shared_each(g: Group, iid: int, address: Value, values: tuple, size: int, atomic: bool) -> None:
     batch = g.batch
     m = batch.machine
     total = size * len(values)
@@ -227,7 +230,9 @@ def _store_shared_each(g: Group, iid: int, address: Value, values: tuple, size: 
         _count_shared_each(m, who, iid, offsets, columns, total, False)
     elif joined.bytes:
         _count_shared_each(m, who, iid, offsets - joined.back, columns, joined.bytes, False)
-    if m.check:
+    if m.check and atomic:
+        batch.shared_check.atomic_each(who, iid, offsets, columns, total, False)
+    elif m.check:
         batch.shared_check.write_each(who, iid, offsets, columns, total, flat, size)
     m.stores += 1
     for j, value in enumerate(flat):

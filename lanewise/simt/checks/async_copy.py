@@ -144,9 +144,9 @@ class Watched:
 
     # ------------------------------------------------------------------ accesses of threads
 
-    def read(self, g: Group, iid: int, p, total: int) -> None:
+    def read(self, g: Group, iid: int, p, total: int, how: str = "read") -> None:
         self._look(g, iid, p, total, "read")
-        self.check.read(g, iid, p, total)
+        self.check.read(g, iid, p, total, how)
 
     def write(self, g: Group, iid: int, p, total: int, values: tuple, size: int) -> None:
         self._look(g, iid, p, total, "write")
@@ -161,7 +161,7 @@ class Watched:
             self._written(g, iid, p.offsets, g.rows, total, None)
 
     def read_each(self, g: Group, iid: int, offsets: ndarray, columns: ndarray, total: int, how: str = "read") -> None:
-        self._look_each(g, iid, offsets, columns, total, how)
+        self._look_each(g, iid, offsets, columns, total, "read" if how == "strong" else how)
         self.check.read_each(g, iid, offsets, columns, total, how)
 
     def write_each(self, g: Group, iid: int, offsets: ndarray, columns: ndarray, total: int, values: list, size: int) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from .. import access, explain_cluster
 from ..clusters import clusters
 from ..values import i64, ndarray
+from .races import Access
 
 if TYPE_CHECKING:
     from ..batch import Batch
@@ -32,7 +33,8 @@ class ClusterCheck:
         self.arrivals = batch.machine.program.remote_arrivals
         shape = (len(check.used), batch.B)
         self.own_write, self.own_read, self.far_write, self.far_read = (np.zeros(shape, i64) for _ in _RECORDS)
-        self.times = {name: np.zeros(shape, i64) for name in _RECORDS} if self.arrivals else {}
+        self.timed = self.arrivals or batch.machine.program.has_flags  # something may order accesses between two barriers
+        self.times = {name: np.zeros(shape, i64) for name in _RECORDS} if self.timed else {}
         self.last_far = np.zeros(batch.B, i64)  # record of the last access from another block to each block
 
     def __getattr__(self, name: str):
@@ -40,7 +42,7 @@ class ClusterCheck:
 
     def columns(self, batch: Batch, keep: ndarray) -> ClusterCheck:
         other = ClusterCheck.__new__(ClusterCheck)
-        other.check, other.batch, other.arrivals = self.check.columns(batch, keep), batch, self.arrivals
+        other.check, other.batch, other.arrivals, other.timed = self.check.columns(batch, keep), batch, self.arrivals, self.timed
         for name in _RECORDS:
             setattr(other, name, np.ascontiguousarray(getattr(self, name)[:, keep]))
         other.times = {name: np.ascontiguousarray(times[:, keep]) for name, times in self.times.items()}
@@ -49,9 +51,9 @@ class ClusterCheck:
 
     # ------------------------------------------------------------------ accesses of a block's own memory, the same in all blocks
 
-    def read(self, g: Group, iid: int, p, total: int) -> None:
-        self._own(g, iid, p, total, "read")
-        self.check.read(g, iid, p, total)
+    def read(self, g: Group, iid: int, p, total: int, how: str = "read") -> None:
+        self._own(g, iid, p, total, how)
+        self.check.read(g, iid, p, total, how)
 
     def write(self, g: Group, iid: int, p, total: int, values: tuple, size: int) -> None:
         self._own(g, iid, p, total, "write")
@@ -143,7 +145,8 @@ class ClusterCheck:
         rows = np.repeat(g.rows, batch.B) if g.cols is None else g.rows
         from_columns = np.tile(np.arange(batch.B), g.n) if g.cols is None else g.cols
         epoch = clusters(batch).of_columns()[columns] + 1
-        tags = epoch << EPOCH | (from_columns % size) << RANK | (iid & 0xFFFF) << SITE | (ATOMIC if how == "atomic" else 0) | rows
+        atomic, how = how in ("atomic", "strong"), "read" if how == "strong" else how
+        tags = epoch << EPOCH | (from_columns % size) << RANK | (iid & 0xFFFF) << SITE | (ATOMIC if atomic else 0) | rows
         words = max(total // self.check.grain, 1)
         index, where = self._index(offsets, columns, total)
         tags = np.repeat(tags, words)
@@ -153,27 +156,34 @@ class ClusterCheck:
         for name in against:
             old = getattr(self, name)[index, where]
             bad = (old >> EPOCH == tags >> EPOCH) & (old >> RANK & 0xFF != tags >> RANK & 0xFF)
-            if how == "atomic":
+            if atomic:
                 bad &= old & ATOMIC == 0
-            if self.arrivals and bad.any():
-                bad &= ~self._known(old, self.times[name][index, where], tags)
+            if self.timed and bad.any():
+                bad &= ~self._known(old, self.times[name][index, where], tags, where)
             if bad.any():
                 self._report(g, iid, offsets, columns, words, np.flatnonzero(bad), old, how, name)
         kind = ("far" if far else "own") + ("_read" if how == "read" else "_write")
         getattr(self, kind)[index, where] = tags
-        if self.arrivals:
+        if self.timed:
             self.times[kind][index, where] = batch.time
         if far:
             self.last_far[columns] = tags[::words]
             self._gone(g, iid, columns, how)
 
-    def _known(self, old: ndarray, times: ndarray, tags: ndarray) -> ndarray:
-        """Whether the threads of `tags` know, by an mbarrier, of the accesses `old`."""
-        happened, T = self.batch.happened, self.batch.T
-        if happened is None:
-            return np.zeros(len(old), bool)
-        who, other = ((x >> RANK & 0xFF) * T + (x & THREAD) for x in (tags, old))
-        return happened.knows(who, other, times)
+    def _known(self, old: ndarray, times: ndarray, tags: ndarray, columns: ndarray) -> ndarray:
+        """Whether the threads of `tags` know, by an mbarrier or a flag, of the accesses `old` to the memory of blocks `columns`."""
+        batch = self.batch
+        happened, T, order = batch.happened, batch.T, batch.machine.order
+        out = np.zeros(len(old), bool)
+        if happened is not None:
+            who, other = ((x >> RANK & 0xFF) * T + (x & THREAD) for x in (tags, old))
+            out = happened.knows(who, other, times)
+        if order.active or order.full:
+            first = columns // batch.machine.cluster * batch.machine.cluster
+            new, before = (batch.ids[first + (x >> RANK & 0xFF)] * T + (x & THREAD) for x in (tags, old))
+            for k in np.flatnonzero((old != 0) & ~out).tolist():
+                out[k] = order.before(Access(int(before[k]), int(times[k]), 0, False), Access(int(new[k]), 0, 0, False), batch)
+        return out
 
     def _report(self, g: Group, iid: int, offsets: ndarray, columns: ndarray, words: int, bad: ndarray, old: ndarray, how: str, name: str) -> None:
         batch = self.batch

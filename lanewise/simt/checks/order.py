@@ -10,10 +10,11 @@ So does the bound on what is kept: where very many threads release and acquire (
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..clusters import OFFSET, RANK_SHIFT
 from ..memory import RANGE, WINDOWS
 from ..values import Split, i64, ndarray, u64
 
@@ -55,10 +56,10 @@ class Order:
             return
         rows, columns, places = self._lanes(g, address)
         for row, column, place in zip(rows, columns, places, strict=True):
-            wide, near = (self._bounds(batch.fences[k, :, column], int(row), batch.last_sync) for k in (0, 1))
+            wide, near = (self._bounds(batch, batch.fences[k, :, column], int(row), int(column)) for k in (0, 1))
             block = int(batch.ids[column])
             thread = block * batch.T + int(row)
-            key = self._key(int(place), block)
+            key = self._key(batch, int(place), int(column))
             everybody, neighbours = self.released.setdefault(key, ({}, {}))
             if wide is None and near is None:
                 continue
@@ -81,7 +82,7 @@ class Order:
         rows, columns, places = self._lanes(g, address)
         for row, column, place in zip(rows, columns, places, strict=True):
             block = int(batch.ids[column])
-            key, thread = self._key(int(place), block), block * batch.T + int(row)
+            key, thread = self._key(batch, int(place), int(column)), block * batch.T + int(row)
             got = self.released.get(key)
             if got is None or self.seen.get((thread, key)) == self.version.get(key):
                 continue  # a spinning reader learns nothing new
@@ -102,6 +103,35 @@ class Order:
             self._join(self.known_to_block.setdefault(thread // batch.T, {}), self.known.pop(thread))
             if self.full:
                 return
+
+    def warps(self, g: Group) -> None:
+        """A barrier of whole warps: what one lane of a warp knows, all know now."""
+        if not self.known:
+            return
+        batch = g.batch
+        rows, columns, _ = self._lanes(g, 0)
+        threads = (batch.ids[columns] * batch.T + rows).tolist()
+        warps = (batch.ids[columns] * batch.W + (rows >> 5)).tolist()
+        self._share(threads, warps)
+
+    def met(self, batch: Batch, members: ndarray) -> None:
+        """Some threads of each block have met (see `partial_syncs` of a batch)."""
+        if not self.known:
+            return
+        members = np.broadcast_to(members, (batch.T, batch.B)).astype(i64)
+        rows, columns = np.nonzero(members)
+        blocks = batch.ids[columns]
+        self._share((blocks * batch.T + rows).tolist(), list(zip(blocks.tolist(), members[rows, columns].tolist(), strict=True)))
+
+    def _share(self, threads: list[int], groups: list) -> None:
+        """Threads of one group know what each of them knows."""
+        together: dict[Any, Knowledge] = {}
+        for thread, group in zip(threads, groups, strict=True):
+            if thread in self.known:
+                self._join(together.setdefault(group, {}), self.known[thread])
+        for thread, group in zip(threads, groups, strict=True):
+            if group in together and not self.full:
+                self._join(self.known.setdefault(thread, {}), together[group])
 
     def cluster(self, batch: Batch, blocks: list[int]) -> None:
         """A barrier of a cluster: what its blocks did so far, and what they know, is known to all of them."""
@@ -132,24 +162,28 @@ class Order:
     # ------------------------------------------------------------------ parts
 
     @staticmethod
-    def _bounds(fences: ndarray, row: int, last_sync: int) -> ndarray | None:
+    def _bounds(batch: Batch, fences: ndarray, row: int, column: int) -> ndarray | None:
         """What a release by thread `row` of a block publishes of its block; None without a fence."""
-        mine = int(fences[row])
+        mine, last_sync = int(fences[row]), batch.last_sync
         if mine >= last_sync:  # a fence since the last barrier: all the block did before that barrier, and what I did before the fence
             bounds = np.full(len(fences), last_sync if last_sync > 1 else 0, i64)
+            _met_before(batch, bounds, row, column, mine)
             bounds[row] = mine
             return bounds
         bounds = np.where(fences < last_sync, fences, 0)  # each thread's own fence, then the barrier
         return bounds if bounds.any() else None
 
     @staticmethod
-    def _key(place: int, block: int) -> tuple:
-        """A word's name: shared memory is another one in each block."""
-        if place < 1 << 32:
-            return block, place
+    def _key(batch: Batch, place: int, column: int) -> tuple:
+        """A word's name: shared memory is another one in each block, and an address may name another block of the cluster (see clusters)."""
         if place >> RANGE in WINDOWS:
-            return block, place - WINDOWS[place >> RANGE]
-        return (place,)
+            place -= WINDOWS[place >> RANGE]
+        elif place >= 1 << 32:
+            return (place,)
+        size, rank = batch.machine.cluster, place >> RANK_SHIFT
+        if 0 < rank <= size > 1:
+            place, column = place & OFFSET, column // size * size + rank - 1
+        return int(batch.ids[column]), place
 
     @staticmethod
     def _lanes(g: Group, address) -> tuple[ndarray, ndarray, ndarray]:
@@ -177,3 +211,22 @@ class Order:
             self.full = True
             for table in (self.released, self.known, self.known_to_block, self.version, self.seen):
                 table.clear()
+
+
+def _met_before(batch: Batch, bounds: ndarray, row: int, column: int, fence: int) -> None:
+    """Before its fence a thread met others, at a __syncwarp or a named barrier, who had met others: what all these did before that is published, too."""
+    when = 0 if batch.warp_sync is None else int(batch.warp_sync[row, column % batch.warp_sync.shape[1]])
+    warp = slice(row & ~31, (row & ~31) + 32)
+    reached = np.zeros(len(bounds), bool)
+    reached[row] = True
+    if when < fence:
+        bounds[warp] = np.maximum(bounds[warp], when)
+    for time, members in reversed(batch.partial_syncs):
+        if time >= fence:
+            continue
+        if time < when < fence:
+            reached[warp] = True
+        mine = members[:, column if members.shape[1] > 1 else 0]
+        here = np.isin(mine, mine[reached & (mine != 0)])
+        bounds[here] = np.maximum(bounds[here], time)
+        reached |= here

@@ -75,11 +75,12 @@ class SharedCheck:
 
     # ------------------------------------------------------------------ accesses with one address for all blocks
 
-    def read(self, g: Group, iid: int, p: SharedPattern, total: int) -> None:
+    def read(self, g: Group, iid: int, p: SharedPattern, total: int, access: str = "read") -> None:
+        """`access` "strong": a relaxed or acquiring load, which is atomic."""
         if p.key not in self.known_reads:
             self._first_read(g, iid, p, total)
         self.used[self.range_of(p, total)] = True
-        self._follow("read", g, iid, p, total, (), 0)
+        self._follow(access, g, iid, p, total, (), 0)
 
     def write(self, g: Group, iid: int, p: SharedPattern, total: int, values: tuple, size: int) -> None:
         self._follow("write", g, iid, p, total, values, size)

@@ -26,7 +26,10 @@ _NONE = np.zeros(0, i64)
 
 @dataclass(slots=True)
 class Access:
-    """One memory instruction of a group: "read", "write" or "atomic", `total` bytes a lane. A write brings its values, elements of `size` bytes."""
+    """One memory instruction of a group: "read", "write", "atomic" or "strong" (an atomic load), `total` bytes a lane.
+
+    A write brings its values, elements of `size` bytes.
+    """
 
     access: str
     g: Group
@@ -83,7 +86,7 @@ class SharedRecords:
         """
         if not len(self.writer):
             self._allocate()
-        atomic = a.access == "atomic"
+        atomic = a.access in ("atomic", "strong")
         tags = (rows + 1) + i64((min(a.time, TIME_MASK) << TIME_SHIFT) | (min(a.iid, SITE_MASK) << SITE_SHIFT) | (ATOMIC if atomic else 0))
         clean = True
         writer, plain, reader, reader2 = self.writer, self.plain, self.reader, self.reader2
@@ -91,7 +94,7 @@ class SharedRecords:
             word = (offsets >> self.shift) + j
             index = word if columns is None else (word, columns)
             before = writer[index]
-            if a.access == "read":
+            if a.access in ("read", "strong"):
                 clean &= self._compare(a, offsets, columns, j, before, tags, "write", None)
                 old = reader[index]
                 reader[index] = tags
@@ -226,7 +229,7 @@ class SharedRecords:
     ) -> bool:
         """Whether the access is in order after the accesses `old`, each lane's an `other_access`. `same`: lanes whose store changes nothing."""
         bad = self._conflicts(old, tags)
-        if a.access == "atomic":
+        if a.access in ("atomic", "strong"):
             bad &= old & ATOMIC == 0
         if not bad.any():
             return True
@@ -284,6 +287,7 @@ class SharedRecords:
             seen.count += count
             return
         thread, other_thread = faults.thread(now.thread), faults.thread(before.thread)
+        access = "read" if a.access == "strong" else a.access
         if same:
             faults.add(
                 explain.same_value_write(
@@ -294,7 +298,7 @@ class SharedRecords:
             return
         faults.add(
             explain.race(
-                array=name, index=index, space="shared", line=faults.line(iid), access=a.access, thread=thread, block=block, other_line=other_line,
+                array=name, index=index, space="shared", line=faults.line(iid), access=access, thread=thread, block=block, other_line=other_line,
                 other_access="atomic" if before.atomic else other_access, other_thread=other_thread, other_block=block,
                 same_warp=now.thread >> 5 == before.thread >> 5, dims=dims, read_and_written=reads_and_writes(machine, iid, before.site),
                 copied=other_access == "write" and copies(machine, before.site), count=count,

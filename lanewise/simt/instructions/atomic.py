@@ -19,7 +19,7 @@ from ..memory import POISON, RANGE, SHARED_WINDOW, WINDOWS, Allocation, address_
 from ..ptx import Instruction, Reg
 from ..values import SIGNED, UNSIGNED, Value, f32, f64, full, i64, ndarray, u16, u32, u64
 from .lane_order import apply, as_cell, in_order, result_of
-from .memory import address_text, define_where, space_of
+from .memory import address_text, define_where, fence_of, space_of
 from .read_modify_write import NEW
 
 OPERATIONS = ("add", "min", "max", "and", "or", "xor", "inc", "dec", "exch", "cas")
@@ -270,7 +270,8 @@ def emit_atomic(e: Emitter, i: Instruction) -> None:
     operand_text = "".join(f"({','.join(operand)},)," for operand in texts)
     t, there = e.temporary(), e.temporary()
     e.line(f"{there}={where}" if ix == "None" else f"{there}=None if {gp} is None else {where}")
-    e.line(f"RELEASE({gp},{there})" if ix == "None" else f"if {gp} is not None: RELEASE({gp},{there})")
+    release = f"{fence_of(i, gp)}RELEASE({gp},{there})"
+    e.line(release if ix == "None" else f"if {gp} is not None: {release}")
     call = f"ATOMIC({gp},{iid},{there},({operand_text}),{e.constant(operation)})"
     e.line(f"{t}={call}" if ix == "None" else f"{t}=None if {gp} is None else {call}")
     e.line(f"ACQUIRE({gp},{there})" if ix == "None" else f"if {gp} is not None: ACQUIRE({gp},{there})")

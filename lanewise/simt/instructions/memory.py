@@ -17,6 +17,7 @@ from ..values import Split, Value, f32, f64, full, ndarray, tidy, u8, u16, u32, 
 DTYPE = {"f32": f32, "f64": f64}
 SPACES = {"global", "shared", "shared::cta", "shared::cluster", "local", "const", "param", "param::entry", "param::func"}
 STRONG = {"volatile", "relaxed", "acquire", "release", "mmio"}
+ORDERED = STRONG - {"volatile"}  # what is atomic in shared memory too
 
 
 def dtype_for(type: str) -> Any:
@@ -118,8 +119,8 @@ def emit_ld(e: Emitter, i: Instruction) -> None:
     if space == "param":
         _load_param(e, i, type, targets, address)
         return
-    strong = bool(STRONG & set(i.modifiers))
-    atomic = strong or e.index in e.code.guesses
+    strong = _strength(i)
+    atomic = strong or int(e.index in e.code.guesses)
     dtype, size = dtype_for(type), width_of(type) // 8
     gp, ix = e.masked()
     where = address_text(e, address)
@@ -130,13 +131,25 @@ def emit_ld(e: Emitter, i: Instruction) -> None:
     extra = f",True,{atomic}" if _LOAD[space] in ("LDG", "LD") else f",{strong}"
     call = f"{_LOAD[space]}({gp},{iid},{where},{_NAME[dtype]},{size},{len(targets)}{extra})"
     e.line(f"{t}={call}" if ix == "None" else f"{t}=None if {gp} is None else {call}")
-    if strong and space != "shared":
+    if strong == 2 or strong and space != "shared":
         e.line(f"ACQUIRE({gp},{where})" if ix == "None" else f"if {gp} is not None: ACQUIRE({gp},{where})")
     for j, target in enumerate(targets):
         if target is None:
             continue
         item = f"{t}[{j}]" if len(targets) > 1 else t
         define_where(e, target, type, item, gp, ix)
+
+
+def _strength(i: Instruction) -> int:
+    """0 for a plain access, 1 for a volatile one, 2 for one of the memory model's own."""
+    return 2 if ORDERED & set(i.modifiers) else int("volatile" in i.modifiers)
+
+
+def fence_of(i: Instruction, gp: str) -> str:
+    """A release is a fence, and then the access (PTX ISA 8.8, "Release and Acquire Patterns")."""
+    if not {"release", "acq_rel"} & set(i.modifiers):
+        return ""
+    return f"FENCE({gp},{'cta' if 'cta' in i.modifiers else 'gpu'!r});"
 
 
 def define_where(e: Emitter, target: Any, type: str, item: str, gp: str, ix: str) -> None:
@@ -165,7 +178,7 @@ def emit_st(e: Emitter, i: Instruction) -> None:
     if space == "param":
         e.define_param(address, type, sources)
         return
-    strong = bool(STRONG & set(i.modifiers))
+    strong = _strength(i)
     dtype, size = dtype_for(type), width_of(type) // 8
     gp, ix = e.masked()
     where = address_text(e, address)
@@ -177,8 +190,8 @@ def emit_st(e: Emitter, i: Instruction) -> None:
         values = [f"PICK(g,{gp},{x},{ix})" for x in values]
     extra = f",True,{strong}" if _STORE[space] in ("STG", "ST") else f",{strong}"
     call = f"{_STORE[space]}({gp},{iid},{where},({','.join(values)},),{_NAME[dtype]},{size}{extra})"
-    if strong and space != "shared":
-        call = f"RELEASE({gp},{where});" + call
+    if strong == 2 or strong and space != "shared":
+        call = f"{fence_of(i, gp)}RELEASE({gp},{where});" + call
     e.line(call if ix == "None" else f"if {gp} is not None: {call}")
 
 
