@@ -11,6 +11,7 @@ ENOUGH = 0.5  # a cluster is named when at least this part of it is wrong (and n
 ADVICE = {
     ", all in the last block": "Look at what the last block's threads do.",
     ", all in the last, partial tile": "Look at what the threads of a partial tile do.",
+    ", all behind the first tile": "Look at what changes from one tile to the next.",
     ", all behind": "Look at how blockIdx enters the index.",
     ", all at multiples of": "Look at what the first thread of each block or warp does.",
     ", all one before multiples": "Look at what the last thread of each block or warp does.",

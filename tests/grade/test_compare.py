@@ -91,6 +91,18 @@ def test_where_one_block_runs_no_advice_is_about_others():
     assert mismatch("out", got, np.zeros(1000), 0, 0, 256, blocks=1).endswith("all behind the first block of 256 (from 256 on).")
 
 
+def test_what_lies_behind_the_first_tile_is_no_matter_of_blocks():
+    got = np.zeros((4, 192), np.float32)
+    got[:, 64:] = 7
+    says = mismatch("s", got, np.zeros((4, 192)), 0, 0, 48, blocks=2)
+    assert says.endswith("all behind the first tile of 64 (from column 64 on). Look at what changes from one tile to the next.")
+    assert mismatch("s", got, np.zeros((4, 192)), 0, 0, 48, blocks=1) == says
+
+
+def test_of_two_elements_the_other_one_is_right():
+    assert mismatch("s", np.float32([1, 3]), np.array([1.0, 2.0]), 0, 0, 32) == "s[1] is 3.0, expected 2.0; the other element is right."
+
+
 def test_most_of_a_place_is_enough_and_a_stray_element_elsewhere_is_not():
     wrong = np.zeros(1000, bool)
     wrong[768:] = True

@@ -12,7 +12,7 @@ WRONG = [
     Wrong("nothing is ever committed", [(FIRST, "    copy(0, 0);\n"), (NEXT, NEXT.replace("        ptx::cp_async_commit();\n", ""))], kind="async-copy"),
     Wrong("waits for the group before", [(WAIT, WAIT.replace("<0>", "<1>"))], kind="async-copy"),
     Wrong("the next tile into the stage in use", [(NEXT, NEXT.replace("(t + 1) % 2", "t % 2"))], kind="async-copy"),
-    Wrong("the same tile again", [(NEXT, NEXT.replace("copy(t + 1,", "copy(t,"))], kind="wrong-values", says="Case 1 (three tiles)"),
+    Wrong("the same tile again", [(NEXT, NEXT.replace("copy(t + 1,", "copy(t,"))], kind="wrong-values", says="the keys of the one before"),
     Wrong("the copy before the barrier", [(WAIT + BARRIER + NEXT, NEXT + "        ptx::cp_async_wait<1>();\n" + BARRIER)], kind="race"),
     Wrong(
         "copies, waits, uses: one after the other",
