@@ -14,5 +14,12 @@ WRONG = [
     Wrong("counts only those who wait", [(WAIT, WAIT.replace("256", "128"))], kind="barrier-divergence", says="give the same count"),
     Wrong("passed on before it is taken", [(PASS, ""), (WAIT, WAIT + PASS)], kind="race"),
     Wrong("two let warpgroup 0 begin", [(BEGIN, BEGIN.replace("w == groups - 1", "w > 0"))], kind="deadlock", says="completed it before anybody waited there"),
+    Wrong(
+        "warpgroup 0 lets itself begin",
+        [(BEGIN, BEGIN.replace("w == groups - 1", "w == 0"))],
+        kind="barrier-divergence",
+        line=WAIT.strip(),
+        says="waits at barrier 1 on line 33, but it has arrived there already on line 27",
+    ),
     Wrong("no barrier before the sum", [("    ptx::named_barrier_sync(4 + w, 128);  // my four parts are there\n", "")], kind="race"),
 ]
