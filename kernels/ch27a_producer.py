@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, TensorMap, ceil_div, hard_rows, lengths
+from lanewise.exercise import Budget, Case, Exercise, Launch, Slip, TensorMap, ceil_div, hard_rows, lengths
 
 
 def data(Nq, Nk, shape=lambda x: x):
@@ -23,8 +23,19 @@ def launch(data):
 def reference(data):
     """Log-sum-exp in float64."""
     S = data["Q"].astype(np.float64) @ data["K"].astype(np.float64).T * 0.125
+    return log_sum_exp(S)
+
+
+def log_sum_exp(S):
     top = S.max(axis=1)
     return {"LSE": top + np.log(np.exp(S - top[:, None]).sum(axis=1))}
+
+
+def across(data):
+    """The result if tile n's box begins at column 64 n of row 0: from the second tile on there is nothing but the zeros outside the map."""
+    S = data["Q"].astype(np.float64) @ data["K"].astype(np.float64).T * 0.125
+    S[:, 64:] = 0
+    return log_sum_exp(S)
 
 
 exercise = Exercise(
@@ -39,6 +50,9 @@ exercise = Exercise(
         Case("two blocks, five tiles", data(129, 320), launch, visible=False),
     ),
     budget=Budget("eight tiles, ragged", "Q in two boxes, each tile of K in one", tma_requests=2 + 8, barriers=1),
+    slips=(
+        Slip("From the second tile on K was 0: coordinates count columns first, so tile n begins at 0, 64 * n. Outside the map TMA fills zeros in.", across),
+    ),
     variation=lambda rng: [
         Case(f"{nq} queries, {nk} keys", data(nq, nk, hard_rows(rng)), launch, rtol=2e-6, atol=1e-3)  # scores up to 1000
         for nq, nk in [*lengths(rng, 64, 64), (30, 192 + int(rng.integers(1, 250)))]

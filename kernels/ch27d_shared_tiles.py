@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, TensorMap, ceil_div, hard_rows, lengths
+from lanewise.exercise import Budget, Case, Exercise, Launch, Slip, TensorMap, ceil_div, hard_rows, lengths
 
 
 def data(Nq, Nk, shape=lambda x: x):
@@ -18,6 +18,11 @@ def launch(data):
     return Launch(2 * ceil_div(len(data["Q"]), 128), 128, (TensorMap("Q", (64, 64), "128B"), TensorMap("K", (32, 64), "128B"), "energy", "Nq", "Nk"))
 
 
+def first_half_twice(data):
+    S = data["Q"].astype(np.float64) @ data["K"].astype(np.float64).T
+    return {"energy": 2 * (S[:, np.arange(S.shape[1]) % 64 < 32] ** 2).sum(axis=1)}
+
+
 exercise = Exercise(
     title="Tiles that two blocks share",
     reference=lambda data: {"energy": ((data["Q"].astype(np.float64) @ data["K"].astype(np.float64).T) ** 2).sum(axis=1)},
@@ -30,6 +35,7 @@ exercise = Exercise(
     ),
     budget=Budget("128 queries, five tiles", "each tile comes from memory once for two blocks, the queries once", tma_load_bytes=2 * 8192 + 5 * 8192),
     budget_share=1.0,
+    slips=(Slip("Of each tile the first 32 keys have come twice: block `rank` loads from key 64 * n + 32 * rank on.", first_half_twice),),
     variation=lambda rng: [
         Case(f"{nq} queries, {nk} keys", data(nq, nk, hard_rows(rng)), launch, rtol=1e-3)
         for nq, nk in [*lengths(rng, 64, 64), (140, 64 + int(rng.integers(2, 250)))]

@@ -11,7 +11,12 @@ WRONG = [
     Wrong("parity of the tile", [("round - 1 & 1", "n & 1")], kind="deadlock"),
     Wrong("announces nothing", [(EXPECT, EXPECT.replace("_expect_tx(full + 8 * s, tile)", "(full + 8 * s)"))], kind="async-copy"),
     Wrong("announces rows that there are", [(EXPECT, EXPECT.replace("tile", "min(64, Nk - 64 * n) * 128"))], kind="deadlock"),
-    Wrong("coordinates in the array's order", [(LOAD, LOAD.replace("64 * n)", "0)").replace("8 * s, 0", "8 * s, 64 * n"))], kind="wrong-values"),
+    Wrong(
+        "coordinates in the array's order",
+        [(LOAD, LOAD.replace("64 * n)", "0)").replace("8 * s, 0", "8 * s, 64 * n"))],
+        kind="wrong-values",
+        says="coordinates count columns first",
+    ),
     Wrong("only as many tiles as stages", [("n < tiles; ++n) {\n            const", "n < min(tiles, stages); ++n) {\n            const")], kind="deadlock"),
     Wrong("always the first stage", [("Ks[s]), &Km", "Ks[0]), &Km")], kind="async-copy"),
     Wrong("no barrier before they part", [(MEET, "")], kind="mbarrier", says="Put __syncthreads() behind the initialisation"),

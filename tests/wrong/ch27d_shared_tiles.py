@@ -20,7 +20,7 @@ WRONG = [
     Wrong("only the other block gets it", [(LOAD, LOAD.replace("rank, 3", "rank, 2 - rank"))], kind="deadlock"),
     Wrong("sent to block 0 alone", [(LOAD, LOAD.replace("rank, 3", "rank, 1"))], kind="deadlock"),
     Wrong("both halves in one place", [(LOAD, LOAD.replace(" + rank * half", ""))], kind="async-copy"),
-    Wrong("the same half twice", [(LOAD, LOAD.replace("64 * n + 32 * rank", "64 * n"))], kind="wrong-values"),
+    Wrong("the same half twice", [(LOAD, LOAD.replace("64 * n + 32 * rank", "64 * n"))], kind="wrong-values", says="the first 32 keys have come twice"),
     Wrong(
         "waits for its own half only",
         [("ptx::mbarrier_arrive_expect_tx(full + 8 * s, tile);", "ptx::mbarrier_arrive_expect_tx(full + 8 * s, half);")],
