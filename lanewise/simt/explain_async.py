@@ -85,6 +85,19 @@ def store_left(*, array: str, index: int, line: int | None, thread: Dim3, block:
     return _copy("async-copy", text, line, array, index, dims, thread, block)
 
 
+def store_not_finished(
+    *, array: str, index: int, line: int | None, thread: Dim3, block: Dim3, access: str, at: str, read: bool, count: int = 1
+) -> Finding:  # fmt: skip
+    """Global memory that a bulk store may still be writing. `read`: its thread has waited, until shared memory was read."""
+    text = f"async copy: {who(thread, block)} {THIRD_PERSON[access]} {element(array, index)}{at_line(line)} while the bulk store{at} may still write it."
+    text += times(count)
+    if read:
+        text += " cp.async.bulk.wait_group.read waits only until the store has read shared memory: leave out .read where others look at the result."
+    else:
+        text += " Put cp.async.bulk.commit_group and cp.async.bulk.wait_group 0 behind the store, in its thread, before what tells others of it."
+    return _copy("async-copy", text, line, array, index, None, thread, block, count)
+
+
 def copy_left(
     *, array: str, index: int, line: int | None, thread: Dim3, block: Dim3, at: str, mbarrier: str, phase: int, dims: tuple[int, ...] | None = None
 ) -> Finding:

@@ -64,6 +64,8 @@ class Region:
     plain: ndarray | None = None  # the last writer that wasn't atomic, where the kernel has atomics
     reader: ndarray | None = None
     reader2: ndarray | None = None
+    landing: ndarray | None = None  # the bulk store under way to each word (0: none): its number among `stores`; see checks.landing
+    stores: list[list[int]] = field(default_factory=list)  # instruction of each, and whether its thread has waited for its reads
 
 
 class Where:

@@ -9,6 +9,7 @@ import numpy as np
 from .. import explain, explain_async
 from ..memory import Allocation, Where
 from ..values import ndarray
+from . import landing
 from .faults import shared_pointer_step
 
 if TYPE_CHECKING:
@@ -120,5 +121,6 @@ def write_global(g: Group, iid: int, a: Allocation, starts: ndarray, size: int, 
         return
     index = _runs(starts, size)
     m.races.bulk(g, iid, a, index, True, atomic)
+    landing.begin(g, iid, a, index)
     if a.unset is not None:
         a.unset[index] = 0

@@ -14,7 +14,7 @@ import numpy as np
 from .. import explain
 from ..memory import Where
 from ..values import i64, ndarray
-from . import same_value
+from . import landing, same_value
 
 if TYPE_CHECKING:
     from ..group import Group
@@ -74,6 +74,8 @@ class GlobalRaces:
                 if np.any(writer):
                     self._conflicts(g, iid, a, where, j, np.broadcast_to(writer, tags.shape), tags, "read", atomic)
             self._remember_read(region, a, where, j, tags)
+        if region.landing is not None and not atomic:
+            landing.touched(self, g, iid, a, where, self._words(total), "read")
 
     def bulk(self, g: Group, iid: int, a: Allocation, offsets: ndarray, write: bool, atomic: bool) -> None:
         """One thread's bulk copy reads, or writes, these bytes of an allocation."""
@@ -87,6 +89,8 @@ class GlobalRaces:
         if region.reader is None or region.reader2 is None:
             region.reader, region.reader2 = np.zeros(size, i64), np.zeros(size, i64)
         words = np.unique(a.region_offset + offsets >> self.shift)
+        if region.landing is not None and not write:
+            landing.copied(self, g, iid, a, words)
         tag = int(self.tags(g, iid, atomic)[0, 0])
         T, batch = self.machine.T, g.batch
         block = int(batch.ids[0 if g.cols is None else int(g.cols[0])])
@@ -151,6 +155,8 @@ class GlobalRaces:
             region.plain = np.zeros_like(region.writer) if self.has_atomics else None
         plain = None if region.plain is None else _slice(region.plain, a, self.shift)
         tags = self.tags(g, iid, atomic)
+        if region.landing is not None and not atomic:
+            landing.touched(self, g, iid, a, where, self._words(total), "write")
         for j in range(self._words(total)):
             slot = _slice(region.writer, a, self.shift)
             writer = where.get(slot, self.shift, j)

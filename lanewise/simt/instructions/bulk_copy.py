@@ -157,7 +157,7 @@ def emit_bulk(e: Emitter, i: Instruction) -> None:
     if "commit_group" in i.modifiers:
         line(e, gp, ix, f"BULKCOMMIT({gp})")
     elif "wait_group" in i.modifiers:
-        line(e, gp, ix, f"BULKWAIT({gp},{e.use(i.operands[0], 'u32')})")
+        line(e, gp, ix, f"BULKWAIT({gp},{e.use(i.operands[0], 'u32')},{'read' in i.modifiers})")
     elif "prefetch" not in i.modifiers:
         _copy(e, i, gp, ix)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..checks import proxy
+from ..checks import landing, proxy
 from ..values import i64, ndarray
 from .bulk_lanes import Lane
 
@@ -19,10 +19,12 @@ class Groups:
         self.batch = batch
         self.committed = np.zeros(batch.T, i64)
         self.pending: list[tuple[int, int, int]] = []  # (thread, its commits before the store, ticket of the read)
+        self.landing: list[landing.Landing] = []  # those that still write global memory
 
     def columns(self, batch) -> Groups:
         other = Groups(batch)
         other.committed, other.pending = self.committed.copy(), list(self.pending)
+        other.landing = [store for store in self.landing if (batch.ids == store.block).any()]
         return other
 
     def issue(self, lane: Lane, iid: int, words: ndarray) -> None:
@@ -30,7 +32,8 @@ class Groups:
         if ticket:
             self.pending.append((lane.row, int(self.committed[lane.row]), ticket))
 
-    def wait(self, g, left: int) -> None:
+    def wait(self, g, left: int, read: bool) -> None:
+        """`read`: until shared memory has been read alone."""
         rows = set(np.unique(g.rows).tolist())
         still = []
         for row, group, ticket in self.pending:
@@ -39,6 +42,9 @@ class Groups:
             else:
                 still.append((row, group, ticket))
         self.pending = still
+        blocks = set(self.batch.ids[g.block_columns.ravel()].tolist())
+        mine = [s.row in rows and s.block in blocks and s.group < self.committed[s.row] - left for s in self.landing]
+        self.landing = [store for store, over in zip(self.landing, mine, strict=True) if not (over and landing.end(store, read))]
 
 
 def groups(batch) -> Groups:
@@ -51,5 +57,5 @@ def commit(g) -> None:
     groups(g.batch).committed[np.unique(g.rows)] += 1
 
 
-def wait_group(g, left: int) -> None:
-    groups(g.batch).wait(g, left)
+def wait_group(g, left: int, read: bool) -> None:
+    groups(g.batch).wait(g, left, read)
