@@ -12,7 +12,7 @@ Needs nothing else of lanewise. Where to read, in the order in which a launch pa
     blocks, codegen                             → basic blocks → Python; program, code, post_dominators, provenance, joined, guesses
     instructions                                one module per instruction family: the Python that is written, and what it calls
     machine, batch, group                       who runs next; branches, calls, control_flow, runtime, specials, progress, fpmode
-    barriers, meeting, mbarriers, clusters      who waits for whom; apart, mbarrier_waits
+    barriers, meeting, mbarriers, clusters      who waits for whom; apart, arrivals, mbarrier_waits
     values, arithmetic, shapes                  a register's value in all lanes
     memory, access                              where data lies; global_access, shared_access, local_access, patterns
     checks                                      one file per diagnosis
