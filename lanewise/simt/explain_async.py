@@ -78,6 +78,16 @@ def missing_proxy_fence(
     return _copy("async-copy", text, line, array, index, dims, thread, block)
 
 
+def missing_global_fence(
+    *, array: str, index: int, line: int | None, block: Dim3, thread: Dim3, at: str, other_thread: Dim3, other_block: Dim3, other_line: int | None
+) -> Finding:  # fmt: skip
+    """A bulk copy reads what a thread wrote to global memory, with no proxy fence between."""
+    text = f"async copy: the bulk copy{at} reads {element(array, index)}, which {who(other_thread, other_block)} writes{at_line(other_line)}, and no proxy "
+    text += "fence for global memory stands between: missing fence.proxy.async (its form .shared::cta is for shared memory alone). Put it behind the writes, "
+    text += "in every thread that writes, before the barrier or the flag that tells of them."
+    return _copy("async-copy", text, line, array, index, None, thread, block)
+
+
 def store_left(*, array: str, index: int, line: int | None, thread: Dim3, block: Dim3, at: str, dims: tuple[int, ...] | None = None) -> Finding:
     """A block has ended while a bulk store may still read its shared memory."""
     text = f"async copy: {who(thread, block)} ends while its bulk store{at} may still read {element(array, index, dims)} (shared), which the next block may "

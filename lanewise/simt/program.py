@@ -127,6 +127,12 @@ class Program:
         return any(i.opcode in ("atom", "red") or i.opcode in ("ld", "st") and not strong.isdisjoint(i.modifiers) for i in found)
 
     @cached_property
+    def fences_global(self) -> bool:
+        """Whether a proxy fence for global memory occurs."""
+        found = (i for function in self.reached() for i in ptx.body(self.module, function) if i.opcode == "fence")
+        return any("async" in i.modifiers and not any(m.startswith("shared") for m in i.modifiers) for i in found)
+
+    @cached_property
     def asynchronous(self) -> bool:
         """Whether mbarriers, bulk copies, wgmma or bar.arrive occur: what each thread knows of the others is then followed (checks.happened)."""
         found = (i for function in self.reached() for i in ptx.body(self.module, function))

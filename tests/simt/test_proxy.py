@@ -72,6 +72,11 @@ def test_a_missing_fence(schedule):
     assert (found.array, found.line) == ("s", line_of(source, "bulk_store")) and f"writes on line {line_of(source, '= 1000')}" in found.message
 
 
+def test_a_fence_for_global_memory_is_none_for_shared():
+    report, _ = stores(("    ptx::fence_proxy_async();\n", '    asm volatile("fence.proxy.async.global;" ::: "memory");\n'))
+    assert "missing fence.proxy.async.shared::cta" in only(report, "async-copy").message
+
+
 def test_the_reader_may_fence_behind_the_barrier():
     """A fence anywhere on the way from the write to the copy is enough; before the barrier, in one thread alone, it isn't."""
     behind = (("    ptx::fence_proxy_async();\n", ""), ("    if (t == 0) {\n", "    if (t == 0) {\n      ptx::fence_proxy_async();\n"))

@@ -9,7 +9,7 @@ import numpy as np
 from .. import explain, explain_async
 from ..memory import Allocation, Where
 from ..values import ndarray
-from . import landing
+from . import landing, proxy_fences
 from .faults import shared_pointer_step
 
 if TYPE_CHECKING:
@@ -111,7 +111,9 @@ def read_global(g: Group, iid: int, a: Allocation, starts: ndarray, size: int) -
             where = Where("array", 0, np.array([[at]]), None, None, (1, 1), False)
             m.init.read(g, iid, a, where, min(a.element, 8), 1)
     if a.writable:
-        m.races.bulk(g, iid, a, _runs(starts, size) if len(starts) > 1 else np.arange(starts[0], starts[0] + size), False, False)
+        index = _runs(starts, size) if len(starts) > 1 else np.arange(starts[0], starts[0] + size)
+        proxy_fences.unfenced_global(g, iid, a, index)
+        m.races.bulk(g, iid, a, index, False, False)
 
 
 def write_global(g: Group, iid: int, a: Allocation, starts: ndarray, size: int, atomic: bool) -> None:

@@ -51,8 +51,8 @@ def watched(batch: Batch) -> Watched:
 # ------------------------------------------------------------------------------------------------ fences
 
 
-def fence(g: Group, generic: bool = True) -> None:
-    """fence.proxy.async (`generic`), or fence.mbarrier_init: barriers known here are now visible to copies too."""
+def fence(g: Group, generic: bool, space: str) -> None:
+    """fence.proxy.async (`generic`) for a space ("": all), or fence.mbarrier_init: barriers known here are now visible to copies too."""
     batch = g.batch
     if batch.happened is None:
         return
@@ -61,7 +61,7 @@ def fence(g: Group, generic: bool = True) -> None:
     if generic:
         check = watched(batch)
         for who in people.tolist():
-            check.fences[who] = (*check.fences.get(who, ())[1 - KEPT :], Fence(batch.time, batch.last_sync, batch.happened.times(who)))
+            check.fences[who] = (*check.fences.get(who, ())[1 - KEPT :], Fence(batch.time, batch.last_sync, batch.happened.times(who), space))
     if batch.mbarriers is not None:
         for b in batch.mbarriers.at.values():
             _, row, time = b.init

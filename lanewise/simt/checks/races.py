@@ -232,6 +232,14 @@ class GlobalRaces:
         if len(lanes):
             self._report(g, iid, a, where, j, lanes, flat_old, flat_tags, access, other_access, False)
 
+    def comes_after(self, g: Group, old: Access) -> bool:
+        """Whether what the one lane of g does now is ordered after `old`."""
+        batch, T = g.batch, self.machine.T
+        me = int(batch.ids[0 if g.cols is None else int(g.cols[0])]) * T + int(g.rows[0])
+        if me == old.thread or (me // T == old.thread // T and old.time < batch.last_sync):
+            return True
+        return self._ordered(g, old, Access(me, batch.time, 0, False))
+
     def _ordered(self, g: Group, old: Access, new: Access) -> bool:
         batch, T = g.batch, self.machine.T
         if old.thread // T == new.thread // T:

@@ -16,7 +16,8 @@ def emit_fence(e: Emitter, i: Instruction) -> None:
     gp, ix = e.masked()
     if "mbarrier_init" in i.modifiers or any(m == "async" or m.startswith("async::") for m in i.modifiers):
         if e.code.program.asynchronous:
-            call = f"PROXYFENCE({gp},{'mbarrier_init' not in i.modifiers})"
+            space = next((m.split("::")[0] for m in i.modifiers if m.startswith(("shared", "global"))), "")
+            call = f"PROXYFENCE({gp},{'mbarrier_init' not in i.modifiers},{space!r})"
             e.line(call if ix == "None" else f"if {gp} is not None: {call}")
         return
     if "proxy" in i.modifiers:
