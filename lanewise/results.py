@@ -34,6 +34,10 @@ class Table:
         """The same table with the rows whose `key` is among `values`."""
         return replace(self, rows=[row for row in self.rows if row[key] in values])
 
+    def columns(self, *keys: str) -> Table:
+        """The same table with these columns alone. Raises KeyError for one that isn't there."""
+        return replace(self, rows=[{key: row[key] for key in keys} for row in self.rows])
+
     def __str__(self) -> str:
         heads = list(self.rows[0]) if self.rows else []
         cells = [[head.replace("gb_s", "GB/s").replace("_", " ") for head in heads], *([_show(row[head], head) for head in heads] for row in self.rows)]

@@ -44,6 +44,13 @@ def test_some_rows_of_a_table():
     assert TABLE.only("lanes", (1, 2)) == replace(TABLE, rows=TABLE.rows[1:])
 
 
+def test_some_columns_of_a_table():
+    assert TABLE.columns("lanes", "level").rows == [{"lanes": 32, "level": "shared memory"}, {"lanes": 1, "level": "L2"}]
+    assert TABLE.columns("lanes").origin == TABLE.origin
+    with pytest.raises(KeyError, match="warps"):
+        TABLE.columns("warps")
+
+
 def test_as_text_it_has_columns_and_an_origin():
     assert str(TABLE).splitlines() == [
         "level           cycles  lanes",
