@@ -37,13 +37,14 @@ CASES = {case.name.removeprefix("copies."): case for case in (*copies.CASES, *pi
 )
 def test_where_requests_end(size: int, address: int, place: int, sectors: list[int]) -> None:
     """The sizes of multicasts' requests are a metric of their own: 32, 64, 96 or 128 bytes."""
-    assert requests(np.array([1 << 20 | address]), np.array([place]), size).tolist() == sectors
+    assert requests(np.array([1 << 20 | address]), np.array([place]), size)[0].tolist() == sectors
 
 
 def test_every_row_has_requests_of_its_own() -> None:
     rows = np.arange(3)
-    assert requests(256 * rows + 16, 48 * rows, 48).tolist() == [2, 2, 2, 1]  # the third lies across a line of shared memory
-    assert requests(48 * rows, 48 * rows, 48).tolist() == [2, 2, 1, 1]  # 96 to 144: the lines end together
+    sectors, last = requests(256 * rows + 16, 48 * rows, 48)
+    assert (sectors.tolist(), last.tolist()) == ([2, 2, 2, 1], [0, 1, 3])  # the third lies across a line of shared memory
+    assert requests(48 * rows, 48 * rows, 48)[0].tolist() == [2, 2, 1, 1]  # 96 to 144: the lines end together
 
 
 @pytest.mark.parametrize(
@@ -60,6 +61,8 @@ def test_every_row_has_requests_of_its_own() -> None:
         ("box_load_8x48_of_16x272_at_3x240_to_two", 84, 0), ("box_load_8x48_of_16x272_at_3x240_to_two_mask_1", 42, 0),
         ("box_load_8x128_of_16x256_at_3x16_128B_to_two", 96, 0), ("box_load_8x48_of_6x256_at_20x16", 16, 0),
         ("box_load_1x48_of_16x272_at_20x16_to_two", 6, 0), ("box_load_1x128_of_16x272_at_20x16_to_two", 8, 0),
+        ("box_load_48_of_148_at_112", 2, 0), ("box_load_64_of_148_at_128", 2, 0), ("box_load_16_of_100_at_96_uint8", 1, 0),
+        ("box_load_48_of_148_at_112_to_two", 10, 0), ("box_load_64_of_148_at_128_to_two", 12, 0), ("box_store_64_of_100_at_48_uint8", 0, 3),
     ],
 )  # fmt: skip
 def test_sectors_as_measured(name: str, loaded: int, stored: int) -> None:
