@@ -146,7 +146,9 @@ def _let_go(batch: Batch, parked: list[Group], id: int, count: int | None, some:
     everyone = all_come or bool((lanes_of(batch, parked) | batch.exited)[:, slice(None) if some is None else some].all())
     if batch.machine.check:
         waiting.barrier_completed(batch.machine.faults, batch, parked, everyone and all_come)
-    site = (parked[0].code.number, parked[0].pc)
+        if count is not None:
+            named_barriers.too_many(batch, id, count, parked, come(batch, id, parked))
+    site, line = (parked[0].code.number, parked[0].pc), batch.machine.faults.pc_line(parked[0])
     for g, value in zip(parked, values, strict=True):
         if g.held.slot is not None:
             g.regs[g.held.slot] = value
@@ -172,6 +174,8 @@ def _let_go(batch: Batch, parked: list[Group], id: int, count: int | None, some:
     for g in parked:
         met[slice(None) if g.cols is None else g.cols] = True
     _completed(batch, None if everyone and some is None and told is None else parked, int(met.sum()), site)
+    if batch.happened is not None and count is not None:
+        batch.last_met[id] = (batch.time, lanes_of(batch, parked), line)
 
 
 def _release_some(batch: Batch, parked: list[Group], done: ndarray) -> bool:

@@ -45,6 +45,7 @@ class Batch:
         self.arrived: dict[int, ndarray] = {}  # bar.arrive: barrier → threads per block
         self.arriving: dict[int, ndarray] = {}  # barrier → which threads have arrived while others of their warp have not
         self.arrived_on: dict[int, ndarray] = {}  # barrier → the line on which each warp has arrived (−1: unknown), 0: not since it was complete last
+        self.last_met: dict[int, tuple[int, ndarray, int | None]] = {}  # barrier → (time, threads × blocks who waited, line) when it was complete last
         self.arrivals: dict[int, Arrivals] = {}  # barrier → the last of them, for messages
         self.published: dict[int, ndarray] = {}  # and what they knew and had done; see checks.happened
         self.time = 1  # counts barriers and warp barriers: what the race check orders accesses by
@@ -52,7 +53,7 @@ class Batch:
         self.warp_sync: ndarray | None = None  # time of each thread's last __syncwarp of its whole warp
         self.partial_syncs: list[tuple[int, ndarray]] = []  # (time, threads × blocks: equal if not 0, they met): masks, named barriers
         self.fences: ndarray | None = None  # time of each thread's last fence: see checks.order
-        self.happened: Happened | None = Happened(self) if machine.check and machine.program.asynchronous else None
+        self.happened: Happened | None = Happened(self) if machine.follows else None
         self.shared_check: Any = SharedCheck(self)
         self.cluster: Any = None  # barriers of the batch's clusters: see clusters
         if machine.cluster > 1 and machine.check:
@@ -211,6 +212,7 @@ class Batch:
         self.last_pc = source.last_pc[:, columns]
         shared, local = source.shared.columns(columns), source.local.columns(columns)
         arrived, published = {k: v[columns] for k, v in source.arrived.items()}, dict(source.published)
+        last_met = source.last_met
         arriving, arrived_on = ({k: v[:, columns] for k, v in d.items()} for d in (source.arriving, source.arrived_on))
         warp_sync = None if source.warp_sync is None else source.warp_sync[:, columns] if source.warp_sync.shape[1] > 1 else source.warp_sync
         partial = [(t, m[:, columns] if m.shape[1] > 1 else m) for t, m in source.partial_syncs]
@@ -236,6 +238,7 @@ class Batch:
         self.ids, self.exited, self.shared, self.local = ids, exited, shared, local
         self.arrived, self.published, self.warp_sync, self.partial_syncs, self.shared_check = arrived, published, warp_sync, partial, check
         self.arrivals, self.arriving, self.arrived_on = dict(source.arrivals), arriving, arrived_on
+        self.last_met = {k: (time, met[:, columns], line) for k, (time, met, line) in last_met.items()}
         self.happened, self.mbarriers = happened, mbarriers
         self.bulk = None if source.bulk is None else source.bulk.columns(self)
         self.groups = new_groups

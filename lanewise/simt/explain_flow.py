@@ -97,6 +97,21 @@ def barrier_of_a_warp(*, line: int | None, thread: Dim3, block: Dim3, mine: int,
     return Finding("barrier-divergence", "error", text, line=line, thread=thread, block=block)
 
 
+def too_many_at_a_barrier(*, line: int | None, threads: list[int], thread: Dim3, block: Dim3, barrier: int, count: int, came: int) -> Finding:
+    """More threads wait at a barrier than it counts. `threads`: linear numbers of those who wait; `came`: how many came, in whole warps."""
+    text = f"barrier divergence in block {tuple_text(block)}: {came} threads come to barrier {barrier} for {count} at the same time ({thread_ranges(threads)} "
+    text += f"wait{at_line(line)}): which warps meet is left to chance. Give every group of warps a number of its own, or count all who come."
+    return Finding("barrier-divergence", "error", text, line=line, thread=thread, block=block)
+
+
+def others_at_a_barrier(*, line: int | None, met_line: int | None, thread: Dim3, block: Dim3, barrier: int, met: list[int]) -> Finding:
+    """A warp comes to a barrier at which others (`met`, linear numbers) met before, without knowing it."""
+    text = f"barrier divergence in block {tuple_text(block)}: the warp of thread {tuple_text(thread)} comes to barrier {barrier}{at_line(line)}, at which "
+    text += f"{thread_ranges(met)} met{at_line(met_line)}, and nothing makes it wait until they have: which warps meet is left to chance. "
+    text += "Give every group of warps a number of its own, or put a barrier for all of them between."
+    return Finding("barrier-divergence", "error", text, line=line, thread=thread, block=block)
+
+
 def counted_twice(*, line: int | None, arrived_line: int | None, thread: Dim3, block: Dim3, barrier: int, arrives: bool) -> Finding:
     """A warp arrived at a barrier and comes to it again before it was complete."""
     text = f"barrier divergence in block {tuple_text(block)}: the warp of thread {tuple_text(thread)} {'arrives' if arrives else 'waits'} at barrier "

@@ -68,6 +68,8 @@ class Machine:
         self.tma_load_bytes = self.tma_store_bytes = self.tma_requests = self.tma_sectors = self.tma_load_sectors = self.tma_store_sectors = 0
         self.fetched_again = 0  # sectors of global loads beyond those that each warp's request touches: cp.async.cg
         self.local_arrays: dict[str, tuple[str, tuple[int, ...] | None]] = {}
+        # whether what each thread knows of the others is followed: see checks.happened
+        self.follows = check and (program.asynchronous or checks.some_warps_meet(program))
         self.first_arrivals: dict[int, dict[str, Any]] = {}  # numbered barrier → the first bar.arrive there; see checks.named_barriers
         self.awaited: set[int] = set()  # numbered barriers at which somebody waited
         self.barrier_sites: dict[tuple[int, int], int] = {}

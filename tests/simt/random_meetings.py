@@ -178,7 +178,7 @@ def generate(seed: int) -> Meetings:
     r = random.Random(seed)
     warps = r.randrange(1, 6)
     made = Meetings(r, warps, r.choice((32 * warps, 32 * warps, 32 * warps - r.randrange(1, 28))))
-    for _ in range(r.randrange(3, 9)):
+    for _ in range(r.randrange(3, 8)):  # numbers of barriers are not used again: nothing would order their meetings
         made.random.choice((made.parts, made.parts, made.some_warps, made.hand_over))()
         if r.random() < 0.6:
             made.everybody()

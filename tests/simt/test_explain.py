@@ -146,9 +146,10 @@ LEAST = dict(
     missing_block=(1, 0, 0), missing_line=5, waits=True, mbarrier="full[1]", copy_at=" on line 2", at=" on line 3", phase=1, seen=0, complete=True,
     wgmma=True, ordered=True, where="other", unit=16, swizzle=128, coordinates=2, axes=3, does="waits for", arrivals=2, pending=1, tx=0, announced=0,
     unseen=0, rows=[0, 1], barrier_block=(0, 0, 0), receiver=(1, 0, 0), arrives=True, other_count=96, first_index=1, last_index=2,
-    itemsize=2, stores=False, parity=2, mine=1, others=2, arrived_line=2,
+    itemsize=2, stores=False, parity=2, mine=1, others=2, arrived_line=2, met_line=2, met=[0, 1], came=128,
 )  # fmt: skip
-FLAT = ("deadlock", "named_barrier_deadlock", "incomplete_warpgroup", "no_registers", "cluster_deadlock")  # their `threads` are numbers, not lists of them
+# their `threads` are numbers, not lists of them
+FLAT = ("deadlock", "named_barrier_deadlock", "too_many_at_a_barrier", "incomplete_warpgroup", "no_registers", "cluster_deadlock")
 BUILDERS = list(
     {
         f: None

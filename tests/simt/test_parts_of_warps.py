@@ -237,3 +237,65 @@ def test_a_warp_comes_again_when_it_knows_that_the_barrier_is_complete(schedule)
     if (w == 0) {asm("bar.arrive 1, 64")} else {asm("bar.sync 1, 64")}"""
     for blocks in (1, 5):
         assert told(body, 64, schedule, grid=blocks)[0].findings == []
+
+
+HAND = "s[t] = t; MEET v = s[t ^ 32];"
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+@pytest.mark.parametrize("grid", [1, 3])
+def test_two_groups_of_warps_at_one_number(grid, schedule):
+    """Each pair means itself, but any two of the four warps may meet."""
+    shared = "    __shared__ int s[128];\n    "
+    report, _ = told(shared + HAND.replace("MEET", asm("bar.sync 1, 64")), 128, schedule, grid)
+    first = report.errors[0]
+    assert words(report).startswith(f"barrier divergence in block ({first.block[0]},0,0): ") and first.line == 5
+    assert "which warps meet is left to chance. Give every group of warps a number of its own" in first.message
+    if schedule == 0:
+        assert "128 threads come to barrier 1 for 64 at the same time (threads 0..127 wait on line 5)" in first.message
+    own = shared + HAND.replace("MEET", 'asm volatile("bar.sync %0, 64;" ::"r"(1 + w / 2) : "memory");')
+    report, y = told(own, 128, schedule, grid)
+    assert report.ok and (y.reshape(-1, 128) == (np.arange(128) ^ 32)).all(), str(report)
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+def test_two_groups_of_warps_at_one_number_on_lines_of_their_own(schedule):
+    meet = asm("bar.sync 1, 64")
+    body = f"    if (w < 2) {meet}\nBETWEEN    else {meet}"
+    report, _ = told(body.replace("BETWEEN", ""), 128, schedule)
+    late = report.errors[0].thread[0]
+    others, here, there = ("0..63", 5, 4) if late >= 64 else ("64..127", 4, 5)
+    assert words(report) == (
+        f"barrier divergence in block (0,0,0): the warp of thread ({late},0,0) comes to barrier 1 on line {here}, at which threads {others} met on line "
+        f"{there}, and nothing makes it wait until they have: which warps meet is left to chance. Give every group of warps a number of its own, or put a "
+        "barrier for all of them between."
+    )
+    for between in ("__syncthreads();", asm("bar.sync 2, 128")):
+        assert told(f"    if (w < 2) {meet}\n    {between}\n    if (w >= 2) {meet}", 128, schedule)[0].ok
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+def test_a_warp_alone_at_a_number_meets_nobody(schedule):
+    assert told("    " + asm("bar.sync 1, 32"), 128, schedule)[0].findings == []
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+def test_the_next_warp_at_a_number_knows_that_the_last_have_passed(schedule):
+    """Warp 1 met warp 0 at number 1 and then tells warp 2 at number 2, which meets warp 3 at number 1: in order, and quiet."""
+    one, two = asm("bar.sync 1, 64"), asm("bar.sync 2, 64")
+    chain = f"    if (w == 0) {one}\n    if (w == 1) {{ {one} {asm('bar.arrive 2, 64')} }}\n    if (w == 2) {{ {two} {asm('bar.arrive 3, 64')} {one} }}\n"
+    chain += f"    if (w == 3) {{ {asm('bar.sync 3, 64')} {one} }}"
+    for blocks in (1, 3):
+        report, _ = told(chain, 128, schedule, blocks)
+        assert report.ok, str(report)
+    assert not told(chain.replace(f"{{ {two} ", "{ ").replace(asm("bar.arrive 2, 64"), ""), 128, schedule)[0].ok
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+def test_a_reduction_at_a_barrier_at_which_others_arrive(schedule):
+    red = 'asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; bar.red.popc.u32 %0, 1, 64, p;}" : "=r"(v) : "r"(t & 1) : "memory");'
+    report, _ = told(f"    if (w == 0) {asm('bar.arrive 1, 64')}\n    else {red}", 64, schedule)
+    assert words(report) == (
+        "barrier divergence in block (0,0,0): threads 32..63 wait at the barrier on line 5, threads 0..31 arrive at the barrier on line 4. A barrier reduces "
+        "the predicates of all who come, or of none: give bar.red a number of its own."
+    )

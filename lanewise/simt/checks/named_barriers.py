@@ -6,7 +6,7 @@ They may come to it on different lines, as producers and consumers do. Barrier 0
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..batch import Batch
     from ..group import Group
     from ..machine import Machine
+    from ..program import Program
 
 LAST = 15
 WARP = 32
@@ -48,6 +49,8 @@ def used(batch: Batch, g: Group, id: int, count: int | None, arrives: bool) -> N
         batch.machine.awaited.add(id)
     elif count and id not in batch.machine.first_arrivals:
         batch.machine.first_arrivals[id] = {"count": count, "line": line, "thread": thread, "block": block}
+    if count and count > WARP and id in batch.last_met:  # a warp that counts itself alone meets nobody
+        others_meet(batch, g, id, line)
     mine = count or WARP * batch.W
     columns = set(range(batch.B)) if g.cols is None else set(g.cols.tolist())
     for other, where in _meanwhile(batch, g, id, columns):
@@ -73,6 +76,45 @@ def one_of_a_warp(batch: Batch, g: Group, values: ndarray, counts: bool) -> None
         faults.add(explain_flow.barrier_of_a_warp(line=faults.pc_line(g), thread=thread, block=block, other_thread=other, counts=counts, **text))
 
 
+def some_warps_meet(program: Program) -> bool:
+    """Whether the kernel has barriers for a number of threads, at which other warps than the last time may come."""
+    body = (i for function in program.reached() for i in ptx.body(program.module, function) if i.opcode in ("bar", "barrier"))
+    return any(len(i.operands) > (3 if "red" in i.modifiers else 1) and {"warp", "cluster"}.isdisjoint(i.modifiers) for i in body)
+
+
+def too_many(batch: Batch, id: int, count: int, waiting: list[Group], came: ndarray) -> None:
+    """A barrier is complete for `count` threads, and more are there."""
+    if count > WARP and (came > count).any():
+        column = int(np.argmax(came > count))
+        faults, first = batch.machine.faults, waiting[0]
+        rows = sorted({int(r) for x in waiting for r in (x.rows if x.cols is None else x.rows[x.cols == column])})
+        text: dict[str, Any] = {"line": faults.pc_line(first), "threads": rows, "barrier": id, "count": count, "came": int(came[column])}
+        faults.add(explain_flow.too_many_at_a_barrier(**text, thread=faults.thread(rows[0]), block=faults.block(int(batch.ids[column]))))
+
+
+def others_meet(batch: Batch, g: Group, id: int, line: int | None) -> None:
+    """Warps come to a barrier at which others met last, and do not know that those have passed: they might have come before."""
+    happened = batch.happened
+    if happened is None or happened.size > 1 or batch.machine.order.active:
+        return  # flags in memory may tell them
+    when, met, met_line = batch.last_met[id]
+    met = met if g.cols is None else met[:, np.unique(g.cols)]
+    passed = np.flatnonzero(met.any(axis=1))
+    if not len(passed):
+        return
+    rows = np.unique(g.rows)
+    knows = np.isin(rows, passed)
+    for k in np.unique(happened.which[rows[~knows]]).tolist():
+        if (happened.vectors[k][passed] > when).any():
+            knows |= happened.which[rows] == k
+    unaware = np.setdiff1d(rows >> 5, rows[knows] >> 5)  # what one lane of a warp knows holds for the warp, which comes as a whole
+    if len(unaware):
+        faults, first = batch.machine.faults, int(rows[rows >> 5 == unaware[0]][0])
+        column = int(g.cols[g.rows == first][0]) if g.cols is not None else int(np.argmax(met.any(axis=0)))
+        text: dict[str, Any] = {"line": line, "met_line": met_line, "barrier": id, "met": passed.tolist()}
+        faults.add(explain_flow.others_at_a_barrier(**text, thread=faults.thread(first), block=faults.block(int(batch.ids[column]))))
+
+
 def twice(batch: Batch, g: Group, id: int, warps: ndarray) -> None:
     """Warps (× blocks) come to barrier `id`; some of them have arrived there and it hasn't been complete since: "unpredictable", says the ISA."""
     before = batch.arrived_on[id] * warps
@@ -88,8 +130,26 @@ def twice(batch: Batch, g: Group, id: int, warps: ndarray) -> None:
 def apart(waiting: list[Group]) -> str:
     """What to advise where threads met at one numbered barrier on different lines and may not; "": they may, the number names the barrier."""
     if len({(g.held.how, g.held.slot is None) for g in waiting}) > 1:
-        return "A barrier reduces the predicates of all who come, or of none: give bar.red a number of its own."
+        return REDUCES
     return ""
+
+
+REDUCES = "A barrier reduces the predicates of all who come, or of none: give bar.red a number of its own."
+
+
+def reduced_and_arrived(batch: Batch, waiting: list[Group]) -> None:
+    """bar.red at a barrier at which others arrive brings no predicate of theirs: "should not be intermixed", says the ISA."""
+    arrived = batch.arrived_on.get(waiting[0].held.id)
+    reduced = next((g for g in waiting if g.held.how), None)
+    if reduced is None or arrived is None or not arrived.any():
+        return
+    faults = batch.machine.faults
+    column = int(np.argmax(arrived.any(axis=0)))
+    warps = np.flatnonzero(arrived[:, column])
+    lines = [faults.pc_line(reduced), max(int(arrived[warps[0], column]), 0) or None]
+    threads = [sorted(set(reduced.rows.tolist())), [t for t in range(batch.T) if t // WARP in warps]]
+    block, thread = faults.block(int(batch.ids[column])), faults.thread(int(reduced.rows[0]))
+    faults.add(explain.barrier_divergence(lines=lines, threads=threads, block=block, thread=thread, next_step=REDUCES, arrives=(False, True)))
 
 
 def whole_warps(g: Group) -> str:

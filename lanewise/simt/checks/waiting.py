@@ -162,6 +162,7 @@ def outside_mask(faults: Faults, g: Group, outside: ndarray) -> None:
 
 def barrier_completed(faults: Faults, batch: Batch, waiting: list[Group], everyone: bool) -> None:
     """Threads of one block met at barriers on different lines, where these must not differ, or some had skipped it."""
+    named_barriers.reduced_and_arrived(batch, waiting)
     places = {(g.code.number, g.pc) for g in waiting}
     if len(places) > 1:
         advice = named_barriers.apart(waiting) if waiting[0].held.id else ""
