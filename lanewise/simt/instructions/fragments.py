@@ -124,6 +124,13 @@ def unpacked(words: ndarray, bits: int) -> ndarray:
     return np.unpackbits(held, axis=-1, bitorder="little") if bits == 1 else held
 
 
+def packed(elements: ndarray, bits: int) -> ndarray:
+    """The other way round: bytes, or the elements themselves where they are as wide."""
+    if bits == 4:
+        return elements[..., 0::2] | elements[..., 1::2] << 4
+    return np.packbits(elements, axis=-1, bitorder="little") if bits == 1 else elements
+
+
 def gather(g, registers: tuple, of: Layout) -> ndarray:
     """A fragment's matrix as numbers, (warps, columns, rows, cols)."""
     known = _remembered(g).get((tuple(map(id, registers)), of))
@@ -138,7 +145,7 @@ def gather(g, registers: tuple, of: Layout) -> ndarray:
 def scatter(g, bits: ndarray, of: Layout) -> tuple:
     """Raw bits of a matrix, (warps, columns, rows · cols), as registers."""
     hold = u64 if BITS[of.type] == 64 else u32
-    dealt = bits.take(of.place, axis=2).view(hold)
+    dealt = packed(bits.take(of.place, axis=2), BITS[of.type]).view(hold)
     dealt = dealt.reshape(*dealt.shape[:2], 32, -1).transpose(3, 0, 2, 1)
     registers = np.ascontiguousarray(dealt)
     if of.type in ("f32", "f64"):

@@ -20,7 +20,7 @@ from ..ptx import Address, Instruction, Reg
 from ..shapes import take_rows
 from ..values import f16, f32, f64, full, i64, ndarray, u16, u32, u64
 from . import matrix, quads
-from .fragments import BITS, HOLD, LANE, Layout, by_warp, elements, gather, layout, register_of, remember, scatter, to_lanes
+from .fragments import BITS, HOLD, LANE, Layout, by_warp, elements, gather, layout, register_of, remember, scatter, to_lanes, unpacked
 from .memory import address_text, space_of
 from .warp import warps
 
@@ -88,6 +88,8 @@ _MMA = {  # element types of A and B → shapes
 }
 _WMMA = {
     **dict.fromkeys(("f16", "bf16", "s8", "u8"), {(16, 16, 16), (32, 8, 16), (8, 32, 16)}),
+    **dict.fromkeys(("s4", "u4"), {(8, 8, 32)}),
+    "b1": {(8, 8, 128)},
     "tf32": {(16, 16, 8)},
     "f64": {(8, 8, 4)},
 }
@@ -159,10 +161,6 @@ class Move:
     major: ndarray
     minor: ndarray
 
-    @property
-    def size(self) -> int:
-        return BITS[self.of.type] // 8
-
 
 @functools.cache
 def _move(of: Layout, columns: bool, use: str, matrices: bool) -> Move:
@@ -189,13 +187,13 @@ def _straight(of: Layout, columns: bool, use: str) -> bool:
 
 def _addresses(g, move: Move, address, stride, wide: bool):
     """Where each access of a lane starts."""
-    stride = full(stride)
+    stride, bits = full(stride), BITS[move.of.type]
     lane = g.lanes[:, 0]
     for major, minor in zip(move.major, move.minor, strict=True):
         if stride.__class__ is int:
-            offset = (major[lane] * stride + minor[lane])[:, None] * move.size
+            offset = (major[lane] * stride + minor[lane])[:, None] * bits >> 3
         else:
-            offset = (major[lane][:, None] * stride.astype(i64) + minor[lane][:, None]) * move.size
+            offset = (major[lane][:, None] * stride.astype(i64) + minor[lane][:, None]) * bits >> 3
         yield add64(address, offset.astype(u64)) if wide else add32(address, offset.astype(u32))
 
 
@@ -232,7 +230,7 @@ def load_fragment(g, iid: int, space: str, move: Move, address, stride, wide: bo
     for place, words in zip(_positions(move), loaded, strict=True):
         for r, x in enumerate(words):
             packed[..., r] = x.transpose(0, 2, 1)
-        whole[:, :, place.ravel()] = packed.reshape(*packed.shape[:2], -1).view(HOLD[bits])
+        whole[:, :, place.ravel()] = unpacked(packed.reshape(*packed.shape[:2], -1), bits)
     return scatter(g, whole, move.of)
 
 

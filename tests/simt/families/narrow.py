@@ -1,4 +1,4 @@
-"""mma.sync beyond tensor.py: elements of 4 bits and of one, m8n8k4, and mma.sp. Fragments are dealt out by formulas that stand here alone.
+"""mma.sync and wmma.h beyond tensor.py: elements of 4 bits and of one, m8n8k4, and mma.sp. Fragments are dealt out by formulas that stand here alone.
 
 One warp; each lane loads its registers as they are, multiplies and stores. Numbers are small and whole, so that every sum is exact.
 """
@@ -250,3 +250,52 @@ _SPARSE = (
     *(((16, 8, 64), a, b, "f32", 0) for a, b in (("e4m3", "e4m3"), ("e5m2", "e4m3"))),
 )
 CASES += [sparse(500 + 10 * number, *kind, ordered=number % 2 == 1) for number, kind in enumerate(_SPARSE)]
+
+# ------------------------------------------------------------------------------------------------ wmma.h
+
+
+def tiles(seed: int, type: str, operation: str, shared: bool) -> Case:
+    """A product of wmma.h's experimental types; A from global or from shared memory, the rows of which lie two tiles apart."""
+    k = {"b1": 128}.get(type, 32)
+    words = k * BITS[type] // 32  # of a row
+    call = f"bmma_sync(c, a, b, c, bmmaBitOp{operation.upper()})" if operation else "mma_sync(c, a, b, c)"
+    entry = f"wmma_{type}{operation}{'_shared' if shared else ''}"
+    copied = f"__shared__ __align__(128) unsigned S[{16 * words}]; for (int j = threadIdx.x; j < {16 * words}; j += 32) S[j] = A[j]; __syncwarp();"
+    source = f"""
+#include <mma.h>
+using namespace nvcuda::wmma;
+using experimental::bmmaBitOpXOR; using experimental::bmmaBitOpAND;
+extern "C" __global__ void {entry}(const unsigned* A, const unsigned* B, const int* C, int* D) {{
+    fragment<matrix_a, 8, 8, {k}, experimental::precision::{type}, row_major> a;
+    fragment<matrix_b, 8, 8, {k}, experimental::precision::{type}, col_major> b;
+    fragment<accumulator, 8, 8, {k}, int> c;
+    {copied if shared else "const unsigned* S = A;"}
+    load_matrix_sync(a, S, {2 * k});
+    load_matrix_sync(b, B, {k});
+    load_matrix_sync(c, C, 8, mem_row_major);
+    {call};
+    store_matrix_sync(D, c, 8, mem_row_major);
+}}
+"""
+
+    def draw() -> list[np.ndarray]:
+        return [drawn(seed, type, 8, k), drawn(seed + 1, type, 8, k), drawn(seed + 2, "s32", 8, 8)]
+
+    def args() -> list:
+        a, b, c = draw()
+        apart = np.concatenate([encoded(a, type), encoded(drawn(seed + 3, type, 8, k), type)], axis=1)
+        return [apart, encoded(b, type), c.astype(np.int32), np.zeros((8, 8), np.int32)]
+
+    def expect(*_) -> list[np.ndarray]:
+        a, b, c = draw()
+        pairs = {"": a @ b.T, "xor": (a[:, None] ^ b[None]).sum(axis=2), "and": (a[:, None] & b[None]).sum(axis=2)}
+        return [(pairs[operation] + c).astype(np.int32)]
+
+    return Case(name=f"narrow.{entry}", source=source, entry=entry, args=args, outputs=(3,), expect=expect, block=32)
+
+
+CASES += [
+    tiles(900 + 10 * number + shared, type, operation, shared)
+    for number, (type, operation) in enumerate((("s4", ""), ("u4", ""), ("b1", "xor"), ("b1", "and")))
+    for shared in (False, True)
+]
