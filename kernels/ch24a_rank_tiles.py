@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch
+from lanewise.exercise import Case, Exercise, Launch, Slip
 
 # Six tiles of flash2 for heads of 128 columns: Br, Bc, warps, registers, bytes of shared memory; clocks of the tensor cores, of issue, of
 # shared memory and of powers, and of the longest chain, as lanewise.cost_model has them (tests/test_tuning.py compares).
@@ -65,6 +65,39 @@ def reference(data):
     return {"blocks": blocks.astype(np.int32), "cost": cost, "rank": rank}
 
 
+def costed(
+    says,
+    schedulers=np.add,  # of the tensor cores' clocks and those of issue
+    beside=np.add,  # of shared memory's clocks and those of powers, where one block is alone
+    waits=1,
+    tile=lambda highest, alone, blocks, warps: np.maximum(highest, alone / blocks),
+    each=lambda tile, pairs, resident: tile / pairs,
+):
+    """A Slip: the costs with one step of the model done in another way."""
+
+    def gives(data):
+        blocks, units = reference(data)["blocks"].astype(np.float64), data["units"].astype(np.float64)
+        first = schedulers(units[0], units[1])
+        highest = np.maximum.reduce([first, units[2], units[3]])
+        alone = np.maximum(first, beside(units[2], units[3])) + waits * data["wait"]
+        with np.errstate(all="ignore"):
+            clocks = tile(highest, alone, blocks, data["warps"])
+            return {"cost": np.where(blocks > 0, each(clocks, data["pairs"], blocks * data["warps"]), np.inf)}
+
+    return Slip(says, gives)
+
+
+def ranked(says, before):
+    """A Slip: rank i counts the j for which before(cost j, cost i, j, i)."""
+
+    def gives(data):
+        cost = reference(data)["cost"]
+        j, i = np.indices((len(cost), len(cost)))
+        return {"rank": before(cost[j], cost[i], j, i).sum(axis=0)}
+
+    return Slip(says, gives)
+
+
 launch = Launch(1, 64, "registers shared warps pairs units wait blocks cost rank n")
 
 exercise = Exercise(
@@ -79,6 +112,22 @@ exercise = Exercise(
         Case("pairs of equal ones", drawn(20, twins=True), launch),
         Case("some don't fit", drawn(33, too_large=True), launch),
         Case("other candidates", drawn(50), launch, visible=False),
+    ),
+    slips=(
+        costed("That is a cost by resident warps: they only fill each other's waits, what a tile takes of the units is in none.", each=lambda t, p, r: 1 / r),
+        costed(
+            "That is the highest roof alone, or with warps that fill each other's waits: a block's warps multiply together, so only blocks do, alone / fit.",
+            tile=lambda h, a, b, w: h,
+        ),
+        costed("That is alone / fit, however many blocks there are: a tile never takes less than its highest roof.", tile=lambda h, a, b, w: a / b),
+        costed("That is the cost as if each block were alone on its SM: `fit` of them fill each other's waits.", tile=lambda h, a, b, w: np.maximum(h, a)),
+        costed("There tensor cores and issue run beside each other: the schedulers start both, so their clocks add.", schedulers=np.maximum),
+        costed("There powers run beside the loads of the same block: all its warps do the one, then the other, so alone they add.", beside=np.maximum),
+        costed("The waits are missing: alone, a tile takes its longest chain, wait, as well.", waits=0),
+        costed("That is the cost of a tile, whatever its size: divide by its pairs.", each=lambda t, p, r: t),
+        ranked("The costs are right, and the dearest comes first.", lambda other, mine, j, i: (other > mine) | (other == mine) & (j < i)),
+        ranked("The costs are right, and equal ones share a rank: of two equal ones the earlier comes first.", lambda other, mine, j, i: other < mine),
+        ranked("The costs are right, and a candidate counts itself, or all that are equal: it isn't before itself.", lambda other, mine, j, i: other <= mine),
     ),
     variation=lambda rng: [
         Case(f"{n} candidates", drawn(int(n), bool(twins), bool(large)), launch)

@@ -45,6 +45,8 @@ def mismatch(
         return f"{text}; the other {'element is' if size == 2 else f'{size - 1} elements are'} right."
     if count == size:
         return f"{text}; every element is wrong. {_pattern(name, got, expected, rtol, atol)}".rstrip()
+    if count > ENOUGH * size and not got.astype(bool).any():
+        return f"{text}; {count} of {size} elements are wrong. It is 0 throughout."
     where = cluster(wrong, block)
     fitting = (words for start, words in ADVICE.items() if where.startswith(start) and not (blocks == 1 and start in OF_SEVERAL_BLOCKS))
     advice = next(fitting, "") if advise else ""

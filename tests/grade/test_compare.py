@@ -99,6 +99,13 @@ def test_what_lies_behind_the_first_tile_is_no_matter_of_blocks():
     assert mismatch("s", got, np.zeros((4, 192)), 0, 0, 48, blocks=1) == says
 
 
+def test_an_output_of_zeros_is_called_that_though_some_zeros_are_right():
+    expected = np.arange(12.0).reshape(3, 4)
+    assert mismatch("s", np.zeros((3, 4), np.float32), expected, 0, 0, 32) == "s[0, 1] is 0.0, expected 1.0; 11 of 12 elements are wrong. It is 0 throughout."
+    half = np.where(np.arange(12) < 6, 0.0, 1.0).reshape(3, 4)
+    assert "throughout" not in mismatch("s", np.zeros((3, 4), np.float32), half, 0, 0, 32)
+
+
 def test_of_two_elements_the_other_one_is_right():
     assert mismatch("s", np.float32([1, 3]), np.array([1.0, 2.0]), 0, 0, 32) == "s[1] is 3.0, expected 2.0; the other element is right."
 
