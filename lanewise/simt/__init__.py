@@ -9,7 +9,7 @@ Needs nothing else of lanewise. Where to read, in the order in which a launch pa
     nvrtc, clang                                CUDA C → PTX; clang_include, compile_errors, compile_hints
     signature, arguments                        what a kernel takes, and whether it got that; slots, scalar_arguments, c_types, constants, demangle, tensor_maps
     ptx, ptx_module, ptx_body, ptx_lines        PTX → dataclasses
-    blocks, codegen                             → basic blocks → Python; program, code, post_dominators, provenance, joined, guesses
+    blocks, codegen                             → basic blocks → Python; program, code, post_dominators, provenance, joined, repeated, guesses
     instructions                                one module per instruction family: the Python that is written, and what it calls
     machine, batch, group                       who runs next; branches, calls, control_flow, runtime, specials, progress, fpmode
     barriers, meeting, mbarriers, clusters      who waits for whom; apart, arrivals, mbarrier_waits

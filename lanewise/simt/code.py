@@ -65,6 +65,7 @@ class Code:
     products: dict[int, str | None] = field(default_factory=dict)  # see checks.wrapping
     guesses: frozenset[int] = frozenset()  # see guesses.guessing_loads
     joined: dict[int, Joined] = field(default_factory=dict)  # see joined.joined_accesses
+    left_out: frozenset[int] = frozenset()  # see repeated.left_out
     operations: dict[int, Any] = field(default_factory=dict)  # see apart.operation
     meetings: dict[tuple[int, int], bool] = field(default_factory=dict)  # pair of blocks → see apart.may_meet
 

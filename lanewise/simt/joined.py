@@ -106,7 +106,7 @@ def joined_accesses(graph: Graph, variables) -> dict[int, Joined]:
     symbols = {v.name: _low(places.get(v.name, 0)) for v in variables}  # dynamic memory starts 16-byte aligned
     known = {**symbols, **alignments(body, symbols), STATIC: TOP}
     found: dict[int, Joined] = {}
-    for chain in _chains(graph):
+    for chain in chains(graph):
         runs: dict[str, _Run] = {"ld": _Run(places), "st": _Run(places)}
         for block, passed in chain:
             if passed:  # stores stay before the branch
@@ -123,7 +123,7 @@ def joined_accesses(graph: Graph, variables) -> dict[int, Joined]:
 def _follow(i: Instruction, k: int, runs: dict[str, _Run], known: dict[str, int], found: dict[int, Joined]) -> None:
     """What instruction k, `i`, begins, continues or ends."""
     words = _words(i)
-    if _orders(i):
+    if orders(i):
         for run in runs.values():
             run.close(known, found)
     elif i.opcode == "st" and _shared(i):  # a store may not be moved over a load of shared memory, nor a load over a store
@@ -143,7 +143,7 @@ def _close_written(i: Instruction, runs: dict[str, _Run], known: dict[str, int],
             run.close_base(name, known, found)
 
 
-def _chains(graph: Graph) -> Iterator[list[tuple[Block, list[Instruction]]]]:
+def chains(graph: Graph) -> Iterator[list[tuple[Block, list[Instruction]]]]:
     """Blocks that ptxas loads ahead in: each with the instructions that may run since the one before it, those between a branch and its join."""
     before: dict[int, set[int]] = {block.index: set() for block in graph.blocks}
     for block in graph.blocks:
@@ -184,7 +184,7 @@ def _passed(graph: Graph, block: Block, before: dict[int, set[int]]) -> tuple[in
     if not all(before[index] <= inside | {block.index} for index in (*inside, block.join)):
         return None
     instructions = [i for index in sorted(inside) for i in graph.blocks[index].instructions]
-    if any(_orders(i) or (i.opcode == "st" and _shared(i)) for i in instructions):
+    if any(orders(i) or (i.opcode == "st" and _shared(i)) for i in instructions):
         return None
     return block.join, instructions
 
@@ -212,7 +212,7 @@ def _plain(i: Instruction) -> bool:
     return own and address is not None and isinstance(address.base, Reg | Symbol)
 
 
-def _orders(i: Instruction) -> bool:
+def orders(i: Instruction) -> bool:
     """What no shared access is moved across."""
     if i.opcode in ("st", "ld"):
         generic = not any(m.split("::")[0] in ("global", "local", "param", "const", "shared") for m in i.modifiers)

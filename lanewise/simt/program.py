@@ -16,6 +16,7 @@ from .joined import joined_accesses
 from .memory import GUARD, SHARED_BASE
 from .progress import cost
 from .ptx import Function, Module
+from .repeated import left_out
 
 MOST_PATTERNS = 50_000
 _FUNCTIONS = 0x6100 << 40  # addresses of device functions
@@ -232,6 +233,7 @@ class Program:
         code.guesses = guessing_loads(body)
         code.products = watched_products(graph)
         code.joined = joined_accesses(graph, [v for v in (*function.variables, *self.module.variables.values()) if v.space == "shared"])
+        code.left_out = left_out(graph)
         if code.params:
             extra = tuple(code.params.values())
             for block in graph.blocks:

@@ -92,6 +92,57 @@ def test_what_stores_to_shared_memory_are_joined_across(between: str, together: 
     assert c.shared_store_requests == (1 if together else 4)
 
 
+LOADED = """{between} asm volatile("" ::: "memory"); s = s * 3 + x[4 * threadIdx.x]; y[threadIdx.x] = s;"""
+STORED = """y[threadIdx.x] = s; s = s * 3 + 1; {between} asm volatile("" ::: "memory"); y[threadIdx.x] = s;"""
+
+
+@pytest.mark.parametrize(
+    ("between", "load_left_out", "store_left_out"),
+    [
+        ("", True, True),
+        ("numbers[m] = s;", True, True),
+        ("s += numbers[m];", True, True),
+        ("s ^= __shfl_xor_sync(~0u, s, 1);", True, True),
+        ("atomicAdd(numbers, 3u);", True, True),
+        ("s += z[m];", True, False),
+        ("s += *(volatile unsigned*)(z + m);", True, False),
+        (f"if (s & 1) {{ {' '.join(f's = (s * 5 + {k}) ^ (s >> 3);' for k in range(12))} }}", True, False),
+        ("z[m] = s;", False, False),
+        ("if (s) z[m] = s;", False, False),
+        ("atomicAdd(z, 3u);", False, False),
+        ("__syncwarp();", False, False),
+        ("__threadfence();", False, False),
+    ],
+)
+def test_what_of_global_memory_is_left_out(between: str, load_left_out: bool, store_left_out: bool) -> None:
+    """As the machine code has it: a number that is loaded again, and one that is stored and then overwritten."""
+
+    def counted(body: str) -> tuple[int, int]:
+        text = f"""extern "C" __global__ void k(const unsigned* x, unsigned* y, unsigned* z, int m) {{
+    __shared__ unsigned numbers[64];
+    unsigned s = x[4 * threadIdx.x];
+    {body}
+    numbers[threadIdx.x] = s;
+}}"""
+        arguments = (np.ones(128, np.uint32), np.zeros(64, np.uint32), np.zeros(64, np.uint32), np.int32(40))
+        c = simt.compile(text).kernel("k").launch(1, 32, arguments, check=False).counters
+        return c.global_load_requests, c.global_store_requests
+
+    one, two, alone = (counted(body.format(between=between)) for body in (LOADED, STORED, "{between} y[threadIdx.x] = s;"))
+    assert one == (alone[0] + (not load_left_out), alone[1])
+    assert two == (alone[0], alone[1] + (not store_left_out))
+
+
+def test_what_is_left_out_is_still_checked_and_done() -> None:
+    text = """extern "C" __global__ void k(unsigned* y) {
+    y[threadIdx.x] = 1; asm volatile("" ::: "memory"); y[threadIdx.x] = 2;
+}"""
+    y = np.zeros(31, np.uint32)
+    report = simt.compile(text).kernel("k").launch(1, 32, (y,))
+    assert report.counters.global_store_requests == 1 and (y == 2).all()
+    assert {f.line for f in report.findings if f.kind == "out-of-bounds"} == {2}
+
+
 def test_ldmatrix_of_the_same_rows_is_left_out() -> None:
     """As the machine code has it; and not where a barrier lies between."""
     text = """#include <ptx.cuh>

@@ -128,7 +128,7 @@ def emit_ld(e: Emitter, i: Instruction) -> None:
     t = e.temporary()
     if ix != "None":
         where = f"PICK(g,{gp},{where},{ix})"
-    extra = f",True,{atomic}" if _LOAD[space] in ("LDG", "LD") else f",{strong}"
+    extra = f",{e.index not in e.code.left_out},{atomic}" if _LOAD[space] in ("LDG", "LD") else f",{strong}"
     call = f"{_LOAD[space]}({gp},{iid},{where},{_NAME[dtype]},{size},{len(targets)}{extra})"
     e.line(f"{t}={call}" if ix == "None" else f"{t}=None if {gp} is None else {call}")
     if strong == 2 or strong and space != "shared":
@@ -188,7 +188,7 @@ def emit_st(e: Emitter, i: Instruction) -> None:
     if ix != "None":
         where = f"PICK(g,{gp},{where},{ix})"
         values = [f"PICK(g,{gp},{x},{ix})" for x in values]
-    extra = f",True,{strong}" if _STORE[space] in ("STG", "ST") else f",{strong}"
+    extra = f",{e.index not in e.code.left_out},{strong}" if _STORE[space] in ("STG", "ST") else f",{strong}"
     call = f"{_STORE[space]}({gp},{iid},{where},({','.join(values)},),{_NAME[dtype]},{size}{extra})"
     if strong == 2 or strong and space != "shared":
         call = f"{fence_of(i, gp)}RELEASE({gp},{where});" + call
