@@ -4,19 +4,21 @@
 9.7.9 and 9.7.13): not the same instruction. Compilers make use of that when they give some lanes a loop of their own, and a shuffle in both branches of
 an if is right too. Each group's operands go to one joint group, which executes the operation once; each takes its results back.
 
-Not all that may meet is meant to: see `may_meet`. What isn't is reported as if it could not.
+Not all that may meet is meant to: see `may_meet`. Votes that aren't meant to are reported as if they could not. Shuffles meet when nobody else can go on,
+as on an H200, and it is kept who met whom: if the lanes lack one another later, one of them had one shuffle too many, and that meeting is told.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import blocks, ptx
 from .checks import warp_operation
+from .checks.waiting import missing
 from .code import Code, plain_type
 from .codegen import Emitter
 from .group import Group
@@ -114,15 +116,20 @@ def _joint(code: Code, i: Instruction, types: tuple[str, ...], made: tuple[str, 
 # ------------------------------------------------------------------------------------------------ who meets
 
 
-def meet(batch: Batch, g: Group) -> bool:
-    """`g` waits for lanes of its mask: let those go on whose whole mask waits at its kind of operation, if at other places; whether there were any."""
+def meet(batch: Batch, g: Group, ahead: bool = False) -> bool:
+    """`g` waits for lanes of its mask: let those go on whose whole mask waits at its kind of operation, if at other places; whether there were any.
+
+    `ahead`: nobody else can go on, so shuffles may meet that are not meant to.
+    """
     if sum(x.waits == "warp" for x in batch.groups) < 2:
         return False
     own = operation(g)
+    if ahead and (own is None or own.kind[0] not in _MEANT):
+        return False
     groups = [x for x in batch.groups if own and x.waits == "warp" and (other := operation(x)) and other.kind == own.kind]
     if len(groups) < 2:
         return False
-    going = _complete(batch, groups)
+    going = _complete(batch, groups, ahead)
     if not going.any():
         return False
     parts = [part for g in groups if (part := _part(batch, g, going)) is not None]
@@ -130,8 +137,8 @@ def meet(batch: Batch, g: Group) -> bool:
     return True
 
 
-def _complete(batch: Batch, groups: list[Group]) -> ndarray:
-    """Lanes (threads × blocks) whose warps are complete, and in several places that may meet."""
+def _complete(batch: Batch, groups: list[Group], ahead: bool) -> ndarray:
+    """Lanes (threads × blocks) whose warps are complete, and in several places that may meet. `ahead`: in any places, but those that may not are kept."""
     lanes, warps = (batch.W * 32, batch.B), (batch.W, 32, batch.B)
     places, masks, awaited = np.full(lanes, -1), np.zeros(lanes, u32), np.zeros(lanes, bool)
     for k, g in enumerate(groups):
@@ -153,16 +160,27 @@ def _complete(batch: Batch, groups: list[Group]) -> ndarray:
         for b in range(a):
             both = (going & (place == a)).any(axis=1) & (going & (place == b)).any(axis=1)
             if both.any() and not may_meet(groups[a], groups[b]):
-                going &= ~both[:, None, :]
+                if ahead:
+                    _keep(batch, groups[a], groups[b], both)
+                else:
+                    going &= ~both[:, None, :]
     return going.reshape(lanes)
 
 
+def _keep(batch: Batch, a: Group, b: Group, both: ndarray) -> None:
+    """Lanes of these warps (× blocks) meet at places that are not meant to meet: what to say of the one behind, if they lack one another later."""
+    behind = b if a.code is b.code and a.pc in b.code.graph.behind(b.pc) else a
+    finding = missing(batch.machine.faults, behind) if batch.machine.check else None
+    for warp, column in np.argwhere(both).tolist() if finding is not None else ():
+        batch.met_ahead.setdefault((warp, column), replace(finding))
+
+
 def may_meet(a: Group, b: Group) -> bool:
-    """Whether two places where lanes could meet are no sign of a mistake.
+    """Whether two places where lanes meet are no sign of a mistake.
 
     Copies of one instruction are none, if a compiler has split a loop or a branch. Nor are two shuffles, or two __syncwarp, neither of which lies ahead of
     the other. Lanes that stand further ahead have passed the other instruction by: they were left out there, and the others will come to theirs too. And
-    who votes in both branches of an if asks, nearly always, for the lanes of each.
+    who votes in both branches of an if asks, nearly always, for the lanes of each, though the ISA lets them meet (and an H200 does).
     """
     for (code, pc), (other, further) in zip(_path(a), _path(b), strict=False):
         if code is not other:

@@ -45,6 +45,7 @@ class Batch:
         self.arrived: dict[int, ndarray] = {}  # bar.arrive: barrier → threads per block
         self.arriving: dict[int, ndarray] = {}  # barrier → which threads have arrived while others of their warp have not
         self.arrived_on: dict[int, ndarray] = {}  # barrier → the line on which each warp has arrived (−1: unknown), 0: not since it was complete last
+        self.met_ahead: dict[tuple[int, int], Any] = {}  # (warp, block) → what to say of two shuffles that met: see apart
         self.last_met: dict[int, tuple[int, ndarray, int | None]] = {}  # barrier → (time, threads × blocks who waited, line) when it was complete last
         self.arrivals: dict[int, Arrivals] = {}  # barrier → the last of them, for messages
         self.published: dict[int, ndarray] = {}  # and what they knew and had done; see checks.happened
@@ -212,7 +213,7 @@ class Batch:
         self.last_pc = source.last_pc[:, columns]
         shared, local = source.shared.columns(columns), source.local.columns(columns)
         arrived, published = {k: v[columns] for k, v in source.arrived.items()}, dict(source.published)
-        last_met = source.last_met
+        last_met, met_ahead = source.last_met, source.met_ahead
         arriving, arrived_on = ({k: v[:, columns] for k, v in d.items()} for d in (source.arriving, source.arrived_on))
         warp_sync = None if source.warp_sync is None else source.warp_sync[:, columns] if source.warp_sync.shape[1] > 1 else source.warp_sync
         partial = [(t, m[:, columns] if m.shape[1] > 1 else m) for t, m in source.partial_syncs]
@@ -238,6 +239,8 @@ class Batch:
         self.ids, self.exited, self.shared, self.local = ids, exited, shared, local
         self.arrived, self.published, self.warp_sync, self.partial_syncs, self.shared_check = arrived, published, warp_sync, partial, check
         self.arrivals, self.arriving, self.arrived_on = dict(source.arrivals), arriving, arrived_on
+        where = {int(column): k for k, column in enumerate(columns)}
+        self.met_ahead = {(warp, where[column]): finding for (warp, column), finding in met_ahead.items() if column in where}
         self.last_met = {k: (time, met[:, columns], line) for k, (time, met, line) in last_met.items()}
         self.happened, self.mbarriers = happened, mbarriers
         self.bulk = None if source.bulk is None else source.bulk.columns(self)
@@ -272,7 +275,7 @@ class Batch:
         """Let those go on whose barrier, or warp operation, waits only for threads that have left the kernel meanwhile."""
         if any(g.waits == "barrier" and release(self, g.held.id, g.held.count) for g in self.groups):
             return True
-        if any(g.waits == "warp" and apart.meet(self, g) for g in self.groups):
+        if any(g.waits == "warp" and apart.meet(self, g, ahead) for ahead in (False, True) for g in self.groups):
             return True
         return any(g.waits == "warp" and freed(self, g) for g in self.groups)
 

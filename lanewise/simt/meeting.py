@@ -42,6 +42,8 @@ def together(batch: Batch, g: Group) -> bool:
     if batch.machine.check and not named_here.all():
         waiting.outside_mask(batch.machine.faults, g, ~named_here)
     if g.waits in ("forced", "freed") or not lacking(batch, g).any():
+        if batch.met_ahead:
+            waiting.met_ahead(g, left=True)
         g.waits = ""
         return True
     g.waits = "warp"

@@ -420,3 +420,68 @@ def test_a_guarded_shuffle_is_one_of_the_lanes_with_the_predicate():
     assert (y == np.where(np.arange(64) % 32 < 16, x_of(LANE ^ 1, 2), 5)).all()
     found = ran(f"  v = 5;\n  {shuffle.replace('MASK', '-1')}\n")[0].errors[0]
     assert found.kind == "warp-mask" and "lanes 16..31 of the warp do not come along" in found.message
+
+
+SKEWED = """
+  v = x;
+  if (l < 16) v = 100 + __shfl_xor_sync(-1, v, 16);
+  v = 1000 + __shfl_xor_sync(-1, v, 16);
+  if (l >= 16) v = 5000 + __shfl_xor_sync(-1, v, 16);
+"""
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("block, grid", [(32, 1), (96, 3)])
+def test_lanes_that_stay_one_shuffle_ahead_meet_in_order(block, grid, schedule):
+    """Each half shuffles twice: the first of one meets the second line of the other, as the ISA says and an H200 does."""
+    y = quiet(SKEWED, block=block, grid=grid, schedule=schedule)
+    x, far = (x_of(lanes, block * grid // 32) for lanes in (LANE, LANE ^ 16))
+    lower = 1000 + (1000 + x)  # of who met this lane's own x on line 9, and sends that to line 10
+    assert (y == np.where(np.tile(LANE, block * grid // 32) < 16, lower, 5000 + 100 + x)).all() and (far != x).all()
+
+
+def test_lanes_that_stay_ahead_in_a_loop():
+    body = """
+  v = l;
+  if (l < 16) v += 100 * __shfl_xor_sync(-1, v, 16);
+  #pragma unroll 1
+  for (int i = 0; i < a[0] + 2; ++i) v += __shfl_xor_sync(-1, v, 16);
+  if (l >= 16) v += 1000 * __shfl_xor_sync(-1, v, 16);
+"""
+    v = np.arange(32, dtype=np.int64)
+    low, high = v[:16], v[16:]
+    low, high = low + 100 * high, high + low  # the lower half's first, the upper half's first turn
+    for _ in range(2):
+        low, high = low + high, high + low
+    low, high = low + high, high + 1000 * low
+    assert (quiet(body) == np.concatenate([low, high])).all()
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_syncwarps_that_stay_ahead_order_memory(schedule):
+    body = """
+  __shared__ int s[64];
+  s[threadIdx.x] = x;
+  if (l < 16) { __syncwarp(); v = s[threadIdx.x ^ 16]; }
+  __syncwarp();
+  if (l >= 16) { v = s[threadIdx.x ^ 16]; __syncwarp(); }
+"""
+    assert (quiet(body, block=64, schedule=schedule) == x_of(LANE ^ 16, 2)).all()
+    early = body.replace("v = s[threadIdx.x ^ 16]; }\n  __syncwarp();", "v = s[threadIdx.x ^ 16]; s[threadIdx.x] = 0; }\n  __syncwarp();")
+    assert "race" in {f.kind for f in ran(early, block=64, schedule=schedule)[0].errors}
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("last", ["", "  __syncthreads();\n", "  v += __any_sync(-1, v);\n", "  v += __shfl_up_sync(-1, v, 1);\n"])
+def test_one_shuffle_too_many_is_told_where_it_met_another(last, schedule):
+    """The lower half has three, the upper two: whatever comes behind, the first meeting of unlike lines is the cause."""
+    body = "  v = x;\n  if (l < 16) v += __shfl_xor_sync(-1, v, 8);\n  v += __shfl_xor_sync(-1, v, 4);\n  v += __shfl_xor_sync(-1, v, 2);\n" + last
+    report, _ = ran(body, block=64, schedule=schedule)
+    first = report.errors[0]
+    assert (first.kind, first.line) == ("warp-mask", 8)
+    assert first.message == (
+        f"warp mask: thread ({first.thread[0]},0,0) of block (0,0,0) calls __shfl_xor_sync with mask 0xffffffff on line 8, but lanes 16..31 of the warp do "
+        "not come along: they wait at __shfl_xor_sync on line 9. Call it outside the branch, or pass the mask of the lanes that take part (from __ballot_sync "
+        "before the branch)."
+    )
+    quiet(body.replace("if (l < 16) v += __shfl_xor_sync(-1", "if (l < 16) v += __shfl_xor_sync(0xffff"), block=64, schedule=schedule)

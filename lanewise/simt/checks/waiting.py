@@ -10,6 +10,7 @@ import numpy as np
 from .. import explain
 from ..arrivals import come
 from ..blocks import for_whole_warps
+from ..finding import Finding
 from ..values import ndarray, to_array
 from . import cluster, mbarrier, named_barriers
 from .faults import Faults, on_line
@@ -64,7 +65,7 @@ def unlike_masks(faults: Faults, g: Group, masks: ndarray, present: ndarray, unl
 
 def missing_lanes(faults: Faults, g: Group) -> None:
     """A warp-wide instruction names lanes that will never come to it."""
-    if not faults.machine.check:
+    if not faults.machine.check or met_ahead(g):
         return
     if warpgroup_wide(g):
         from .wgmma import incomplete
@@ -74,6 +75,13 @@ def missing_lanes(faults: Faults, g: Group) -> None:
     if for_whole_warps(g.code.blocks[g.pc].instructions[0]):
         part_of_a_warp(faults, g)
         return
+    finding = missing(faults, g)
+    if finding is not None:
+        faults.add(finding)
+
+
+def missing(faults: Faults, g: Group) -> Finding | None:
+    """What to say of a group that waits for lanes which its masks name; None where nobody lacks."""
     warps = g.rows >> 5 if g.cols is None else (g.rows >> 5) * g.batch.B + g.cols
     mask = g.code.mask(g.pc)
     masks = np.broadcast_to(to_array(mask if mask.__class__ is int else mask(g), 32), g.shape)[:, 0]  # of a warp's halves, say, each its own
@@ -83,8 +91,27 @@ def missing_lanes(faults: Faults, g: Group) -> None:
             thread, block = faults.lane(g, lane if g.cols is not None else lane * g.batch.B)
             facts: dict[str, Any] = {"operation": warp_operation(faults, g), "elsewhere": _waits_elsewhere(faults, g, lane, named & ~active)}
             facts["other_mask"] = faults.unlike_masks.get((g.code.number, g.pc, named))
-            faults.add(explain.warp_mask(line=faults.pc_line(g), thread=thread, block=block, mask=named, active=active, **facts))
-            return
+            return explain.warp_mask(line=faults.pc_line(g), thread=thread, block=block, mask=named, active=active, **facts)
+    return None
+
+
+def met_ahead(g: Group, left: bool = False) -> bool:
+    """Whether lanes of a warp that is here had met at shuffles one of which lies ahead of the other: this is told. `left`: if they name who has left."""
+    batch, told = g.batch, False
+    for warp, column in sorted(batch.met_ahead):
+        lanes = (g.rows >> 5 == warp) & (True if g.cols is None else g.cols == column)
+        if lanes.any() and (not left or _names_who_left(g, lanes, warp, column)):
+            batch.machine.faults.add(batch.met_ahead.pop((warp, column)))
+            told = True
+    return told
+
+
+def _names_who_left(g: Group, lanes: ndarray, warp: int, column: int) -> bool:
+    """Whether masks of these lanes of the group, which are of one warp, name one that has ended."""
+    mask = g.code.mask(g.pc)
+    masks = np.broadcast_to(to_array(mask if mask.__class__ is int else mask(g), 32), g.shape)[lanes, column if g.cols is None else 0]
+    gone = np.flatnonzero(g.batch.exited[32 * warp : 32 * warp + 32, column])
+    return any(int(m) >> k & 1 for m in np.unique(masks).tolist() for k in gone.tolist())
 
 
 def part_of_a_warp(faults: Faults, g: Group) -> None:

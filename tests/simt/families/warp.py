@@ -195,4 +195,31 @@ CASES: list[Case] = [
         np.float32,
         preamble="#include <cuda_fp16.h>",
     ),
+    case(
+        "both_branches",
+        f"if (lane < 12) y[i] = 100 + __shfl_xor_sync({ALL}, v, 16);\n    else y[i] = 200 + __shfl_xor_sync({ALL}, v, 16);",
+        lambda v: v[LANES ^ 16] + np.where(LANES < 12, 100, 200),
+    ),
+    case(
+        "one_shuffle_ahead",
+        f"""if (lane < 16) v = 100 + __shfl_xor_sync({ALL}, v, 16);
+    v = 1000 + __shfl_xor_sync({ALL}, v, 16);
+    if (lane >= 16) v = 5000 + __shfl_xor_sync({ALL}, v, 16);
+    y[i] = v;""",
+        lambda v: np.where(LANES < 16, 2000 + v, 5100 + v),
+    ),
+    case(
+        "a_turn_ahead",
+        """#pragma unroll 1
+    for (int k = lane < 16 ? 1 : 0; k < 2 + (x[0] > 5000); ++k) v += __shfl_xor_sync(k == 0 ? 0xffff0000u : 0xffffffffu, v, 1);
+    y[i] = v;""",
+        lambda v: np.where(LANES < 16, v + v[LANES ^ 1], 2 * (v + v[LANES ^ 1])),
+    ),
+    case(
+        "guarded",
+        """int kept = 5;
+    asm volatile("{ .reg .pred p; setp.lt.s32 p, %1, 16; @p shfl.sync.bfly.b32 %0, %2, 1, 31, 0xffff; }" : "+r"(kept) : "r"(lane), "r"(v));
+    y[i] = kept;""",
+        lambda v: np.where(LANES < 16, v[LANES ^ 1], 5),
+    ),
 ]
