@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, TensorMap, ceil_div, hard_rows, lengths
+from lanewise.exercise import Budget, Case, Exercise, Launch, Slip, TensorMap, ceil_div, hard_rows, lengths
 
 
 def data(Nk, d=64, shape=lambda x: x):
@@ -24,6 +24,13 @@ def reference(data):
     return {"O": np.stack([products[first : first + 64].sum(axis=0) for first in range(0, len(products), 64)])}
 
 
+def across(data):
+    """O if a block's box begins at column `first` of row 0: but for the first block there is nothing there but zeros."""
+    O = reference(data)["O"]  # noqa: E741
+    O[1:] = 0
+    return {"O": O}
+
+
 exercise = Exercise(
     title="A tile that the copy engine brings",
     reference=reference,
@@ -33,6 +40,12 @@ exercise = Exercise(
         Case("one row", data(1), launch),
         Case("65 rows, 40 columns", data(65, 40), launch),
         Case("other shapes", data(130, 8), launch, visible=False),
+    ),
+    slips=(
+        Slip(
+            "From the second block on the tile was 0: coordinates count columns first, so the box begins at 0, first. Outside the map TMA fills zeros in.",
+            across,
+        ),
     ),
     variation=lambda rng: [
         Case(f"{n} rows", data(n, int(8 * rng.integers(1, 9)), hard_rows(rng)), launch, atol=4e-3)  # elements up to 300, their products cancel

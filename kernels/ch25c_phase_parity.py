@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Case, Exercise, Launch, TensorMap, ceil_div, hard_rows, lengths
+from lanewise.exercise import Case, Exercise, Launch, Slip, TensorMap, ceil_div, hard_rows, lengths
 
 
 def data(N, width, shape=lambda x: x):
@@ -29,6 +29,12 @@ exercise = Exercise(
         Case("all negative", data(63, 200, lambda x: -abs(x) - 1), launch),
         Case("one row", data(1, 8), launch),
         Case("more tiles", data(10, 456), launch, visible=False),
+    ),
+    slips=(
+        Slip(
+            "Columns past the last one have counted, as 0: outside the map TMA fills zeros in, and only `columns` of a tile are there.",
+            lambda data: {"m": np.maximum(data["x"].astype(np.float64).max(axis=1), 0)},
+        ),
     ),
     variation=lambda rng: [Case(f"{n} rows of {8 * w}", data(n, 8 * w, hard_rows(rng)), launch) for n, w in lengths(rng, 64, 32)],
     hints=(

@@ -1,6 +1,6 @@
 import numpy as np
 
-from lanewise.exercise import Budget, Case, Exercise, Launch, TensorMap, ceil_div, hard_rows, lengths
+from lanewise.exercise import Budget, Case, Exercise, Launch, Slip, TensorMap, ceil_div, hard_rows, lengths
 
 
 def data(Nk, shape=lambda x: x):
@@ -17,6 +17,17 @@ def launch(data):
     return Launch(ceil_div(len(data["K"]), 64), 64, (TensorMap("K", (64, 32), "64B"), "q", "S", "Nk"))
 
 
+def read_at(says, place):
+    """A Slip: S if chunk c of row t is read from place(c, t); there lies chunk place ^ (t / 2 % 4)."""
+
+    def gives(data):
+        K, q = data["K"].astype(np.float64).reshape(-1, 4, 8), data["q"].astype(np.float64).reshape(4, 8)
+        t, c = np.indices((len(K), 4))
+        return {"S": (K[t, place(c, t) ^ t // 2 % 4] * q).sum(axis=(1, 2))}
+
+    return Slip(says, gives)
+
+
 exercise = Exercise(
     title="Rows of 64 bytes, swizzled",
     reference=lambda data: {"S": data["K"].astype(np.float64) @ data["q"].astype(np.float64)},
@@ -28,6 +39,12 @@ exercise = Exercise(
         Case("other numbers", data(127), launch, visible=False),
     ),
     budget=Budget("64 keys", "2 warps read 4 chunks a lane in 4 passes each, and 32 numbers of q in at most one each", shared_load_wavefronts=2 * (4 * 4 + 32)),
+    slips=(
+        read_at("The chunks are read from their plain places, and the copy engine has swizzled them.", lambda c, t: c),
+        read_at(
+            "The chunks are swizzled by the row: two rows of 64 bytes fill the banks, so it is the pair of rows, t / 2, that decides.", lambda c, t: c ^ t % 4
+        ),
+    ),
     variation=lambda rng: [Case(f"{n} keys", data(n, hard_rows(rng)), launch, atol=2e-3) for (n,) in lengths(rng, 64)],  # elements up to 300
     hints=(
         "The swizzle XORs address bits. With rows of 128 bytes, bits 7 and up are the row. What are bits 7 and 8 of the address of a row of 64 bytes?",

@@ -29,7 +29,7 @@ WRONG = [
     Wrong("no bytes announced", [(EXPECT, "ptx::mbarrier_arrive(bar);")], kind="async-copy", says="before it has seen the copy"),
     Wrong("the copy engine doesn't see the barrier", [(FENCE, "")], kind="mbarrier", says="Put fence.mbarrier_init"),
     Wrong("never arrives", [(EXPECT, "")], kind="deadlock", says="announced 0 bytes, but 8192 arrived"),
-    Wrong("coordinates in the array's order", [(LOAD, LOAD.replace("0, first", "first, 0"))], kind="wrong-values", says="Case 3"),
+    Wrong("coordinates in the array's order", [(LOAD, LOAD.replace("0, first", "first, 0"))], kind="wrong-values", says="coordinates count columns first"),
     Wrong("never loads", [(LOAD, "")], kind="deadlock", says="announced 8192 bytes, 0 arrived"),
     Wrong(
         "the barrier made after the copy",

@@ -20,5 +20,10 @@ WRONG = [
         kind="mbarrier",
         says="Put __syncthreads() behind the initialisation",
     ),
-    Wrong("zeros count", [("const int columns = min(64, width - 64 * n);", "const int columns = 64;")], kind="wrong-values", says="Case 4 (all negative)"),
+    Wrong(
+        "zeros count",
+        [("const int columns = min(64, width - 64 * n);", "const int columns = 64;")],
+        kind="wrong-values",
+        says="Columns past the last one have counted",
+    ),
 ]

@@ -4,8 +4,8 @@ PLACE = "const int place = t * 64 + (c ^ t / 2 % 4) * 16;"
 
 WRONG = [
     Wrong("as if rows had 128 bytes", [(PLACE, PLACE.replace("t / 2 % 4", "t % 8"))], kind="out-of-bounds", says="reads tile["),
-    Wrong("row, not pair of rows", [(PLACE, PLACE.replace("t / 2 % 4", "t % 4"))], kind="wrong-values"),
-    Wrong("plain", [(PLACE, PLACE.replace("(c ^ t / 2 % 4)", "c"))], kind="wrong-values"),
+    Wrong("row, not pair of rows", [(PLACE, PLACE.replace("t / 2 % 4", "t % 4"))], kind="wrong-values", says="The chunks are swizzled by the row"),
+    Wrong("plain", [(PLACE, PLACE.replace("(c ^ t / 2 % 4)", "c"))], kind="wrong-values", says="from their plain places"),
     Wrong(
         "its words one by one",
         [
