@@ -251,7 +251,7 @@ class Emitter:
                     emit_use(self, instruction, uses[self.index])
             try:
                 ended = bool(emit(self, instruction))
-            except (LookupError, ValueError, TypeError, AttributeError, AssertionError) as error:  # assembly that no compiler has read before us
+            except (LookupError, ValueError, TypeError, AttributeError, AssertionError, StopIteration) as error:  # assembly that no compiler has read before us
                 raise self.unsupported("an operand or a modifier of it is none that it takes") from error
             if marked and not ended:
                 taint.after(self, instruction)

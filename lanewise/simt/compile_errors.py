@@ -49,7 +49,7 @@ def errors(log: str) -> list[Diagnostic]:
     for at, line in enumerate(lines):
         edg = re.match(r"(?:(?P<file>[^\s(][^(]*)\((?P<line>\d+)\)|At end of source): (?:catastrophic )?error(?: #[\w-]+)?: (?P<text>.*)", line)
         clang = re.match(r"(?P<file>[^\s:][^:]*):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<text>.*)", line)
-        other = re.match(r"\s*(?:ptxas|nvrtc)\s*:?\s*(?:error|fatal)\s*: *(?P<text>.*)", line)
+        other = _ASSEMBLY.match(line) or re.match(r"\s*(?:ptxas|nvrtc)\s*:?\s*(?:error|fatal)\s*:(?!\s*Ptx assembly aborted)\s*(?P<text>.*)", line)
         if edg:
             caret = next((below for below in lines[at + 1 : at + 12] if re.fullmatch(r"\s*\^\s*", below)), None)
             column = caret.index("^") - 2 if caret else None
@@ -63,6 +63,22 @@ def errors(log: str) -> list[Diagnostic]:
         elif other:
             found.append(Diagnostic(FILE, None, other["text"].strip(), None))
     return found
+
+
+_ASSEMBLY = re.compile(r"\s*ptxas application ptx input, line (?P<line>\d+); (?:error|fatal)\s*: *(?P<text>.*)")
+
+
+def assembly(log: str, ptx: str) -> str:
+    """What ptxas refuses, by the line of the source that its first error comes from; empty where the log has none of its kind."""
+    first = next((found for found in map(_ASSEMBLY.match, log.splitlines()) if found), None)
+    lines = ptx.splitlines()
+    if first is None or not 0 < int(first["line"]) <= len(lines):
+        return ""
+    own = re.search(rf'\.file\s+(\d+)\s+"{re.escape(FILE)}"', ptx)
+    before = (re.match(r"\s*\.loc\s+(\d+)\s+(\d+)", line) for line in reversed(lines[: int(first["line"])]))
+    place = next((found for found in before if found), None)
+    where = f"line {place[2]}: " if place and own and place[1] == own[1] else ""
+    return f"{where}the assembler refuses `{' '.join(lines[int(first['line']) - 1].split())}`: {first['text'].strip()}."
 
 
 def not_found(name: str, entries: list[str], source: str = "") -> str:

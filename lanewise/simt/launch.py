@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import arguments, launch_limits, ptx, signature
-from .errors import KernelNotFound, Stop
+from .errors import CompileError, KernelNotFound, Stop, Unsupported
 from .fpmode import flushed
 from .launch_types import Output, Unset
 from .memory import MIDDLE, POISON, RANGE, Allocation, Region
@@ -127,8 +127,27 @@ class Kernel:
 
     def _check_supported(self) -> None:
         """Translate the whole kernel now: an instruction that can't be run is an error of `module.kernel`, not of a launch."""
-        for function in self.program.reached():
-            self.program.code(function.name).translate()
+        try:
+            for function in self.program.reached():
+                self.program.code(function.name).translate()
+        except (Unsupported, MemoryError):
+            raise
+        except Exception as error:
+            raise self._reason(error) from error
+
+    def _reason(self, error: Exception) -> Exception:
+        """Why the simulator has come to grief. Inline assembly that no assembler has read may hold anything: where ptxas refuses it, that is why."""
+        if not self.module.approximate:
+            from . import nvrtc
+
+            try:
+                nvrtc.cubin(self.module.source, self.module.arch, self.module.options, tuple(self.module.names))
+            except CompileError as refused:
+                from .compile_errors import assembly
+
+                return CompileError(assembly(refused.log, self.module.ptx) or str(refused), refused.log)
+        what = f"{type(error).__name__}: {error}"
+        return Unsupported(f"the simulator can't run {self.name} to its end ({what}). That is a fault of its own: please report it, with the kernel.")
 
     def _registers(self, block) -> int | None:
         """Registers a thread, asked of ptxas only where a block of this size could run out of them."""
@@ -192,6 +211,10 @@ class Kernel:
                 machine.run()
         except Stop:
             stopped = True
+        except (Unsupported, MemoryError):
+            raise
+        except Exception as error:
+            raise self._reason(error) from error
         summarise(report, machine, stopped)
         for arg, b in zip(args, bound, strict=True):
             if isinstance(arg, Unset):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
+from lanewise import simt
 from lanewise.simt import compile_errors, nvrtc
 from lanewise.simt.compile_hints import HEADERS, IDENTIFIERS
 from lanewise.simt.errors import CompileError
@@ -158,3 +160,32 @@ def test_a_long_line_is_cut_and_tabs_keep_the_caret_in_place() -> None:
 )
 def test_kernels_that_are_not_found(name: str, entries: list[str], source: str, says: str) -> None:
     assert compile_errors.not_found(name, entries, source) == says
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("mbarrier.init.shared.b64 [%0], 1, 5;", "line 5: the assembler refuses `mbarrier.init.shared.b64 [%r1], 1, 5;`: Arguments mismatch for instruction"),
+        ("mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%0], 0, 5;", "line 5: the assembler refuses `mbarrier.complete_tx."),
+    ],
+)
+def test_assembly_that_ptxas_refuses_is_told_by_its_words(code, says):
+    """The simulator, which reads PTX less strictly, comes to grief over it in the launch: the reason is the assembler's."""
+    source = f"""extern "C" __global__ void k(int* y) {{
+  __shared__ unsigned long long bar;
+  unsigned at = (unsigned)__cvta_generic_to_shared(&bar);
+  y[threadIdx.x] = 1;
+  asm volatile("{code}" ::"r"(at));
+}}"""
+    with pytest.raises(simt.CompileError) as raised:
+        simt.compile(source).kernel("k").launch(1, 32, [np.zeros(32, np.int32)])
+    assert str(raised.value).startswith(says) and "ptxas" in raised.value.log
+
+
+def test_assembly_in_a_header_is_told_without_a_line_of_the_source():
+    from lanewise.simt.compile_errors import assembly
+
+    ptx = '.loc 2 7 0\nmma.sync 5;\n.file 1 "kernel.cu"\n.file 2 "ptx.cuh"\n'
+    log = "ptxas application ptx input, line 2; error   : Arguments mismatch for instruction 'mma'\nptxas fatal   : Ptx assembly aborted due to errors\n"
+    assert assembly(log, ptx) == "the assembler refuses `mma.sync 5;`: Arguments mismatch for instruction 'mma'."
+    assert assembly("ptxas fatal   : Ptx assembly aborted due to errors", ptx) == ""

@@ -543,3 +543,22 @@ def test_wmma_beyond_the_matrix():
     report = launch(source, [x, np.ones((48, 16), f16), np.zeros((16, 16), f32), out], grid=3)
     assert {(f.kind, f.array, f.line, f.block) for f in report.findings if f.severity == "error"} == {("out-of-bounds", "A", 12, (2, 0, 0))}
     assert (out[:47] == 32).all()
+
+
+@pytest.mark.parametrize("code", ["ldmatrix.sync.aligned.m8n8.x1.b16 {%0}, [%1];", "stmatrix.sync.aligned.m8n8.x1.b16 [%1], {%0};"])
+def test_a_shared_address_for_a_generic_one(code):
+    """Without .shared the address is a generic one, and a number of 32 bits none of shared memory."""
+    source = """
+extern "C" __global__ void k(unsigned* y) {
+  __shared__ __align__(16) unsigned s[256];
+  for (int i = threadIdx.x; i < 256; i += 32) s[i] = i;
+  __syncthreads();
+  unsigned v = 0;
+  ADDRESS
+  y[threadIdx.x] = v;
+}"""
+    wrong = f'asm volatile("{code}" : "+r"(v) : "r"((unsigned)__cvta_generic_to_shared(s + threadIdx.x % 8 * 4)) : "memory");'
+    right = wrong.replace('"r"((unsigned)__cvta_generic_to_shared(s + threadIdx.x % 8 * 4))', '"l"(s + threadIdx.x % 8 * 4)')
+    assert simt.compile(source.replace("ADDRESS", right)).kernel("k").launch(1, 32, [np.zeros(32, u32)]).ok
+    report = simt.compile(source.replace("ADDRESS", wrong)).kernel("k").launch(1, 32, [np.zeros(32, u32)])
+    assert ["out-of-bounds"] == [f.kind for f in report.errors] and "That is no address of shared memory." in report.errors[0].message

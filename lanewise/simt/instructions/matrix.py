@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from .. import shared_access
-from ..arithmetic import add64
 from ..codegen import Emitter, vector
 from ..group import Group
-from ..memory import RANGE, SHARED_WINDOW
 from ..ptx import Instruction
 from ..shapes import take_rows
 from ..values import ndarray, u32
 from .fragments import by_warp, ordered, to_lanes
+from .mbarrier import offset_of
 from .memory import address_text, define_where, space_of
 from .warp import warps
 
@@ -33,14 +32,6 @@ def suppliers(g, lanes: int):
     return got
 
 
-def _own_window(address):
-    """A generic address as one in shared memory."""
-    window = SHARED_WINDOW >> RANGE
-    if address.__class__ is int:
-        return address - SHARED_WINDOW if address >> RANGE == window else address
-    return add64(address, -SHARED_WINDOW & (1 << 64) - 1)
-
-
 def _transposed(x: ndarray) -> ndarray:
     """8 × 8 matrices of 16-bit elements, (…, 8 rows, 4 words, columns), transposed."""
     low, high = x[..., 0::2, :, :], x[..., 1::2, :, :]
@@ -55,7 +46,7 @@ def load_matrices(g, iid: int, address, count: int, transposed: bool, generic: b
     lanes = 8 * count
     who, index = suppliers(g, lanes)
     address = take_rows(address, index) if who is not g else address
-    words = shared_access.load_shared(who, iid, _own_window(address) if generic else address, u32, 4, 4, rows=True)
+    words = shared_access.load_shared(who, iid, offset_of(address) if generic else address, u32, 4, 4, rows=True)
     columns = max(x.shape[1] if x.__class__ is ndarray else 1 for x in words)
     w = warps(g)
     if ordered(g):
@@ -94,7 +85,7 @@ def store_matrices(g, iid: int, address, registers: tuple, transposed: bool, gen
         words = tuple(np.ascontiguousarray(rows[:, :, j]).reshape(who.n, -1) for j in range(4))
     else:
         words = tuple(rows[w.warp[index], w.lanes[index], j] for j in range(4))
-    shared_access.store_shared(who, iid, _own_window(address) if generic else address, words, u32, 4)
+    shared_access.store_shared(who, iid, offset_of(address) if generic else address, words, u32, 4)
 
 
 def transpose_matrix(g, x):

@@ -24,7 +24,10 @@ SIZE = 8  # bytes of an mbarrier
 
 
 def offset_of(address):
-    """A generic address of shared memory as an offset there."""
+    """A generic address of shared memory as an offset there; nobody's, if it is none."""
+    wide = full(address)
+    if wide.__class__ is ndarray and wide.dtype.itemsize == 4:  # a register of 32 bits names the first 4 GB
+        address = wide.astype(u64)
     return add64(address, -SHARED_WINDOW & (1 << 64) - 1)
 
 
