@@ -171,7 +171,9 @@ def _keep(batch: Batch, a: Group, b: Group, both: ndarray) -> None:
     """Lanes of these warps (× blocks) meet at places that are not meant to meet: what to say of the one behind, if they lack one another later."""
     behind = b if a.code is b.code and a.pc in b.code.graph.behind(b.pc) else a
     finding = missing(batch.machine.faults, behind) if batch.machine.check else None
-    for warp, column in np.argwhere(both).tolist() if finding is not None else ():
+    if finding is None:
+        return
+    for warp, column in np.argwhere(both).tolist():
         batch.met_ahead.setdefault((warp, column), replace(finding))
 
 
