@@ -49,7 +49,7 @@ WRONG = [
             (STORE, "C[lane * 4 + e] = c[e];"),
         ],
         kind="wrong-values",
-        says="in which they lie in memory",
+        says="one behind the other from memory",
     ),
     Wrong(
         "the first step again and again",
