@@ -92,7 +92,7 @@ exercise = Exercise(
         ),
         placed("A's columns stay at the first 16: they begin at `start`.", moves=False),
         placed(
-            "Each lane has taken its pairs one behind the other from memory: a lane's registers lie 8 rows or 8 columns apart, and its pair comes from lane % 4.",
+            "Each lane has taken its pairs one behind the other from memory: its registers lie 8 rows or columns apart, and lane % 4 says which pair.",
             a=lambda lane, r, half: ((lane * 4 + r) // 8, (lane * 4 + r) % 8 * 2 + half),
             b=lambda lane, r, half: np.divmod(lane * 4 + r * 2 + half, 8),
             c=lambda lane, e: np.divmod(lane * 4 + e, 8),
