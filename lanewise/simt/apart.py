@@ -18,7 +18,7 @@ import numpy as np
 
 from . import blocks, ptx
 from .checks import warp_operation
-from .checks.waiting import missing
+from .checks.waiting import kind_of, missing
 from .code import Code, plain_type
 from .codegen import Emitter
 from .group import Group
@@ -174,7 +174,16 @@ def _keep(batch: Batch, a: Group, b: Group, both: ndarray) -> None:
     if finding is None:
         return
     for warp, column in np.argwhere(both).tolist():
-        batch.met_ahead.setdefault((warp, column), replace(finding))
+        batch.met_ahead.setdefault((warp, column), (replace(finding), kind_of(a)))
+
+
+def level(batch: Batch, g: Group) -> None:
+    """All of a warp execute an operation together: if it is another one than shuffles that met ahead, all have had the same number of those."""
+    for (warp, column), (_, kind) in list(batch.met_ahead.items()):
+        if kind != kind_of(g) or g.code.blocks[g.pc].kind == "barrier":
+            alive = np.flatnonzero(~batch.exited[32 * warp : 32 * warp + 32, column]) + 32 * warp
+            if np.isin(alive, g.rows if g.cols is None else g.rows[g.cols == column]).all():
+                del batch.met_ahead[warp, column]
 
 
 def may_meet(a: Group, b: Group) -> bool:

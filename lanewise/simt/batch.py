@@ -105,6 +105,8 @@ class Batch:
                 if kind == "warp" and not together(self, g):
                     apart.meet(self, g)
                     break
+                if self.met_ahead and kind != "plain":
+                    apart.level(self, g)
                 executed[0][pc] += g.nwarps
                 executed[1][pc] += g.nlanes
                 fixed, each = costs[pc]

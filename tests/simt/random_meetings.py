@@ -1,4 +1,5 @@
-"""Random kernels in which lanes and warps meet in parts: masks that __match_any_sync makes, numbered barriers for some warps, lanes apart at barrier.sync.
+"""Random kernels in which lanes and warps meet in parts: masks that __match_any_sync makes, numbered barriers for some warps, lanes apart at barrier.sync,
+lanes that stay a shuffle ahead of others.
 
 Every meeting is right: lanes that name each other pass one mask, whole warps come to bar.sync and bar.arrive. So the simulator must be quiet, whatever the
 schedule is. The answer is worked out beside the text, for all threads of a block at a time. A `Fault` is an edit that makes one meeting wrong.
@@ -94,6 +95,32 @@ class Meetings:
 
         self.steps.append(step)
 
+    def ahead(self) -> None:
+        """Some lanes stay one shuffle ahead of the others, through a few lines or a loop: the n-th of one meets the n-th of the other."""
+        r = self.random
+        bit, far, turns, rolled = r.randrange(5), r.randrange(1, 32), r.randrange(1, 4), r.random() < 0.5
+        first, middle, last = (r.randrange(1, 100) for _ in range(3))
+        shuffle = f"__shfl_sync(0xffffffffu, v, (l + {far}u) % min(32u, {self.threads}u - 32u * w))"
+        loop = ["  #pragma unroll 1"] if rolled else []
+        self.lines += [f"  if (l >> {bit} & 1u) v = {first}u * v + {shuffle};", *loop, f"  for (int i = 0; i < {turns}; ++i) v = {middle}u * v + {shuffle};"]
+        self.names += 1
+        end = f"  if (!(l >> {bit} & 1u)) v = {last}u * v + {shuffle};  // {self.names}"
+        self.lines.append(end)
+        if self.threads >> bit:  # there are lanes of both kinds
+            self.faults.append(Fault(end, "", "warp-mask"))
+
+        def step(v):
+            for warp in range(0, self.threads, 32):
+                w = slice(warp, min(warp + 32, self.threads))
+                lanes = np.arange(len(v[w]))
+                early = lanes >> bit & 1 == 1
+                for n in range(turns + 1):
+                    factor = np.where(early, first if n == 0 else middle, middle if n < turns else last).astype(u32)
+                    v[w] = factor * v[w] + v[w][(lanes + far) % len(lanes)]
+            return v
+
+        self.steps.append(step)
+
     def some_warps(self) -> None:
         """A few warps exchange words at a barrier of their own, the others don't come."""
         chosen = sorted(self.random.sample(range(self.warps), self.random.randrange(1, self.warps + 1)))
@@ -179,7 +206,7 @@ def generate(seed: int) -> Meetings:
     warps = r.randrange(1, 6)
     made = Meetings(r, warps, r.choice((32 * warps, 32 * warps, 32 * warps - r.randrange(1, 28))))
     for _ in range(r.randrange(3, 8)):  # numbers of barriers are not used again: nothing would order their meetings
-        made.random.choice((made.parts, made.parts, made.some_warps, made.hand_over))()
+        made.random.choice((made.parts, made.parts, made.ahead, made.some_warps, made.hand_over))()
         if r.random() < 0.6:
             made.everybody()
     return made

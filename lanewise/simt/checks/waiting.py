@@ -95,15 +95,34 @@ def missing(faults: Faults, g: Group) -> Finding | None:
     return None
 
 
+def kind_of(g: Group) -> tuple:
+    """What the warp-wide instruction at which the group stands has in common with those that it can meet."""
+    i = g.code.blocks[g.pc].instructions[0]
+    return i.opcode, i.modifiers
+
+
 def met_ahead(g: Group, left: bool = False) -> bool:
-    """Whether lanes of a warp that is here had met at shuffles one of which lies ahead of the other: this is told. `left`: if they name who has left."""
+    """Whether lanes of a warp that is here had met at shuffles one of which lies ahead of the other, and some wait at another such shuffle: this is told.
+
+    `left`: only if those who are here do, and name who has left.
+    """
     batch, told = g.batch, False
-    for warp, column in sorted(batch.met_ahead):
-        lanes = (g.rows >> 5 == warp) & (True if g.cols is None else g.cols == column)
-        if lanes.any() and (not left or _names_who_left(g, lanes, warp, column)):
-            batch.machine.faults.add(batch.met_ahead.pop((warp, column)))
+    for (warp, column), (finding, kind) in sorted(batch.met_ahead.items(), key=lambda x: x[0]):
+        lanes = _of_warp(g, warp, column)
+        if left:
+            guilty = kind == kind_of(g) and lanes.any() and _names_who_left(g, lanes, warp, column)
+        else:
+            wait = [x for x in batch.groups if x.waits in ("warp", "forced") and kind_of(x) == kind]
+            guilty = lanes.any() and any(_of_warp(x, warp, column).any() for x in wait)
+        if guilty:
+            batch.machine.faults.add(finding)
+            del batch.met_ahead[warp, column]
             told = True
     return told
+
+
+def _of_warp(g: Group, warp: int, column: int) -> ndarray:
+    return (g.rows >> 5 == warp) & (True if g.cols is None else g.cols == column)
 
 
 def _names_who_left(g: Group, lanes: ndarray, warp: int, column: int) -> bool:
