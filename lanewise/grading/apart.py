@@ -55,14 +55,14 @@ def compile_apart(text: str, arch: str, options: tuple[str, ...], cpu_seconds: i
 def assembler_complaint(text: str, arch: str, options: tuple[str, ...], cpu_seconds: int) -> str:
     """What ptxas says against a text, "" if it takes it. Inline assembly is read by nobody before: the front end of the compiler passes it on as it stands.
 
-    For a text that the simulator broke on, which asks whose fault that is. Raises CompilerStopped.
+    For a text that the simulator broke on, which asks whose fault that is, or takes. "" where there is no ptxas. Raises CompilerStopped.
     """
 
     def work() -> dict[str, Any]:
         try:
             nvrtc.cubin(text, arch, options)
         except simt.CompileError as error:
-            return {"complaint": next((line for line in error.log.splitlines() if "error" in line), str(error))}
+            return {"complaint": next((line for line in error.log.splitlines() if "error" in line), str(error)) if error.log else ""}
         return {"complaint": ""}
 
     said = _apart(work, cpu_seconds) if can_fork() else work()

@@ -67,6 +67,9 @@ def main() -> None:
             exercise, request["text"], secret=secret, compile=compile, progress=lambda stage: say(stage=stage), gpu=gpu, headers=request["headers"],
             note=lambda sentence: say(note=sentence),
         )  # fmt: skip
+        if found.passed and not gpu and "asm" in request["text"]:  # which a GPU's driver would refuse only there
+            complaint = assembler_complaint(request["text"], exercise.arch, exercise.options, request["cpu"])
+            found = refused(exercise, request["text"], f"The inline assembly is no PTX: {complaint}.") if complaint else found
         say(verdict=asdict(found))
     except CompilerStopped as error:
         say(stopped=str(error))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import arguments, launch_limits, ptx, signature
-from .errors import CompileError, KernelNotFound, Stop, Unsupported
+from .errors import KernelNotFound, Stop, Unsupported, grief
 from .fpmode import flushed
 from .launch_types import Output, Unset
 from .memory import MIDDLE, POISON, RANGE, Allocation, Region
@@ -35,7 +35,9 @@ def compile(source: str, arch: str = "sm_90a", options: Sequence[str] = (), *, n
     else:
         from . import nvrtc as front  # type: ignore[no-redef]
     compiled = front.compile(source, arch, tuple(options), tuple(names))
-    return Module(source, compiled, arch, tuple(options))
+    module = Module(source, compiled, arch, tuple(options))
+    module.compiled_here = True
+    return module
 
 
 class Module:
@@ -45,6 +47,7 @@ class Module:
         self.source, self.arch, self.options = source, arch, options
         self.ptx, self.log, self.names = compiled.ptx, compiled.log, compiled.names
         self.approximate = compiled.approximate
+        self.compiled_here = False  # whether the compiler may be asked again: the judge of a text never does that itself
         self.parsed = ptx.parse(compiled.ptx)
         self.defines = signature.option_defines(options)
         self._kernels: dict[str, Kernel] = {}
@@ -133,21 +136,7 @@ class Kernel:
         except (Unsupported, MemoryError):
             raise
         except Exception as error:
-            raise self._reason(error) from error
-
-    def _reason(self, error: Exception) -> Exception:
-        """Why the simulator has come to grief. Inline assembly that no assembler has read may hold anything: where ptxas refuses it, that is why."""
-        if not self.module.approximate:
-            from . import nvrtc
-
-            try:
-                nvrtc.cubin(self.module.source, self.module.arch, self.module.options, tuple(self.module.names))
-            except CompileError as refused:
-                from .compile_errors import assembly
-
-                return CompileError(assembly(refused.log, self.module.ptx) or str(refused), refused.log)
-        what = f"{type(error).__name__}: {error}"
-        return Unsupported(f"the simulator can't run {self.name} to its end ({what}). That is a fault of its own: please report it, with the kernel.")
+            raise grief(self.module, self.name, error) from error
 
     def _registers(self, block) -> int | None:
         """Registers a thread, asked of ptxas only where a block of this size could run out of them."""
@@ -214,7 +203,7 @@ class Kernel:
         except (Unsupported, MemoryError):
             raise
         except Exception as error:
-            raise self._reason(error) from error
+            raise grief(self.module, self.name, error) from error
         summarise(report, machine, stopped)
         for arg, b in zip(args, bound, strict=True):
             if isinstance(arg, Unset):

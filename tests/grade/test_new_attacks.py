@@ -61,6 +61,13 @@ def test_1_assembly_that_no_assembler_takes_is_a_compile_error(text):
     assert found.kind == "unsupported" or found.message.startswith("The inline assembly is no PTX: "), found.message
 
 
+@pytest.mark.parametrize("text", ["prefetch.global.L1 [l], 5;", "mma.m8n8k16.row.col.s32.s8.s8.s32 {t, u}, {t}, {u}, {t, u};", "st.global.b32 [l], {t, u};"])
+def test_1_assembly_that_the_simulator_takes_and_ptxas_does_not(text):
+    """It runs, or never comes to run, and the values are right; a GPU's driver would not load it."""
+    found = verdict(with_assembly(f"{REGISTERS}mov.u64 l, 0; {text} }}", "n < 0"))
+    assert (found.kind, found.score) == ("compile-error", 0) and found.message.startswith("The inline assembly is no PTX: "), found.message
+
+
 def hidden_only(exercise):
     """A condition that no public length meets."""
     public = sorted({int(case.data()["n"]) for case in exercise.cases})
