@@ -61,7 +61,7 @@ class Module:
         return [f.name for f in self.parsed.functions.values() if f.entry]
 
     def kernel(self, name: str) -> Kernel:
-        """An entry point, by its name or by a name expression. Raises KernelNotFound; Unsupported for what can't be run."""
+        """An entry point, by its name or by a name expression. Raises KernelNotFound; Unsupported for what can't be run; see also `launch`."""
         known = self._kernels.get(name)
         if known is None:
             mangled = self.names.get(name, name)
@@ -69,7 +69,12 @@ class Module:
                 from .compile_errors import not_found
 
                 raise KernelNotFound(not_found(name, self.entries, self.source))
-            known = self._kernels[name] = Kernel(self, name, mangled)
+            try:
+                known = self._kernels[name] = Kernel(self, name, mangled)
+            except (Unsupported, MemoryError):
+                raise
+            except Exception as error:
+                raise grief(self, name, error) from error
         return known
 
     def variable(self, name: str) -> Allocation:
@@ -130,13 +135,8 @@ class Kernel:
 
     def _check_supported(self) -> None:
         """Translate the whole kernel now: an instruction that can't be run is an error of `module.kernel`, not of a launch."""
-        try:
-            for function in self.program.reached():
-                self.program.code(function.name).translate()
-        except (Unsupported, MemoryError):
-            raise
-        except Exception as error:
-            raise grief(self.module, self.name, error) from error
+        for function in self.program.reached():
+            self.program.code(function.name).translate()
 
     def _registers(self, block) -> int | None:
         """Registers a thread, asked of ptxas only where a block of this size could run out of them."""
@@ -170,7 +170,7 @@ class Kernel:
         `check=False` leaves the diagnoses out, counters stay. `schedule`: a seed for another order of blocks and warps.
         `max_steps`: blocks of code of the busiest warp before an endless loop is assumed. The default is 2**20, and a limit of work that ends a
         loop within seconds (see `progress`); loops in which nothing changes any more end at once.
-        Never raises for a fault of the kernel or of the arguments: see `Report.findings`.
+        Never raises for a fault of the kernel or of the arguments: see `Report.findings`. But assembly that ptxas refuses may be a CompileError.
         """
         from .machine import Machine
 
