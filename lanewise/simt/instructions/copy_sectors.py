@@ -20,7 +20,7 @@ LEAST, LEAST_FILLED = 2, 3  # sectors of a multicast's request
 
 def requests(addresses: ndarray, places: ndarray, size: int) -> tuple[ndarray, ndarray]:
     """Sectors of each request, and the numbers of those that end a run: of `size` bytes, at `addresses` of global memory and `places` in shared memory."""
-    if not len(addresses) or not size:
+    if not len(addresses) or size <= 0:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     units = np.arange(0, size, UNIT)
     there, here = addresses[:, None] + units, places[:, None] + units
