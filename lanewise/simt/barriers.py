@@ -62,6 +62,7 @@ def barrier(batch: Batch, g: Group, id, count, mode: str, how: str, predicate, s
         named_barriers.twice(batch, g, id, warps_of(batch, lanes_of(batch, [g])))
     if g.whole and count in (None, 32 * batch.W) and len(batch.groups) == 1 and not batch.arrived:
         _completed(batch, None, batch.B, (g.code.number, g.pc))
+        batch.gone_past.clear()
         if slot is not None:
             g.regs[slot] = _reduced(batch, [g], how, [predicate])[0]
         return next_pc

@@ -45,6 +45,7 @@ class Batch:
         self.arrived: dict[int, ndarray] = {}  # bar.arrive: barrier → threads per block
         self.arriving: dict[int, ndarray] = {}  # barrier → which threads have arrived while others of their warp have not
         self.arrived_on: dict[int, ndarray] = {}  # barrier → the line on which each warp has arrived (−1: unknown), 0: not since it was complete last
+        self.gone_past: dict[tuple[int, int], ndarray] = {}  # barrier → threads × blocks who went past it while others came: see checks
         self.met_ahead: dict[tuple[int, int], Any] = {}  # (warp, block) → what to say of two shuffles that met: see apart
         self.last_met: dict[int, tuple[int, ndarray, int | None]] = {}  # barrier → (time, threads × blocks who waited, line) when it was complete last
         self.arrivals: dict[int, Arrivals] = {}  # barrier → the last of them, for messages
@@ -216,6 +217,7 @@ class Batch:
         shared, local = source.shared.columns(columns), source.local.columns(columns)
         arrived, published = {k: v[columns] for k, v in source.arrived.items()}, dict(source.published)
         last_met, met_ahead = source.last_met, source.met_ahead
+        self.gone_past = {k: v[:, columns] for k, v in source.gone_past.items()}
         arriving, arrived_on = ({k: v[:, columns] for k, v in d.items()} for d in (source.arriving, source.arrived_on))
         warp_sync = None if source.warp_sync is None else source.warp_sync[:, columns] if source.warp_sync.shape[1] > 1 else source.warp_sync
         partial = [(t, m[:, columns] if m.shape[1] > 1 else m) for t, m in source.partial_syncs]

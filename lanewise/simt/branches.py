@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .checks import gone_past
 from .values import ndarray
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def _part(g: Group, mask: ndarray, target: int, other: int) -> int:
     if not len(yes):
         return other
     g.batch.machine.diverged(g)
+    if g.batch.machine.check:
+        gone_past.parted(g.batch, g, mask, target, other)
     g.came_from = g.pc
     g.batch.replace(g, g.taken(yes, target), g.taken(np.flatnonzero(~mask), other))
     return -1

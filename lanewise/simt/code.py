@@ -67,6 +67,7 @@ class Code:
     joined: dict[int, Joined] = field(default_factory=dict)  # see joined.joined_accesses
     left_out: frozenset[int] = frozenset()  # see repeated.left_out
     operations: dict[int, Any] = field(default_factory=dict)  # see apart.operation
+    guards: dict[int, list[tuple[int, bool]]] = field(default_factory=dict)  # branch → barriers on one side of it: see checks.gone_past
     meetings: dict[tuple[int, int], bool] = field(default_factory=dict)  # pair of blocks → see apart.may_meet
 
     @property

@@ -299,3 +299,38 @@ def test_a_reduction_at_a_barrier_at_which_others_arrive(schedule):
         "barrier divergence in block (0,0,0): threads 32..63 wait at the barrier on line 5, threads 0..31 arrive at the barrier on line 4. A barrier reduces "
         "the predicates of all who come, or of none: give bar.red a number of its own."
     )
+
+
+ROLLED = "    #pragma unroll 1\n    for (int i = 0; i < 2; ++i) {\n        if (CHOICE) __syncthreads();\n        v += t;\n    }"
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_syncthreads_in_turns_of_a_loop(blocks, schedule):
+    """All come to one line in the end, but not in the same turn."""
+    report, _ = told(ROLLED.replace("CHOICE", "(t & 1) == i"), 64, schedule, blocks)
+    assert report.errors[0].kind == "barrier-divergence" and report.errors[0].line == 6
+    assert "and 12 more groups wait at that on line 6 in another branch or turn of a loop" in words(report) or "and 28 more groups wait at that" in words(
+        report
+    )
+    for right in ("i == 1", "i == (int)blockIdx.x % 2", "t >= 0"):
+        assert told(ROLLED.replace("CHOICE", right), 64, schedule, blocks)[0].ok
+    if schedule == 0:
+        report, _ = told(ROLLED.replace("CHOICE", "w == i"), 64, schedule, blocks)
+        assert "threads 0..31 wait at the barrier on line 6, threads 32..63 wait at that on line 6 in another branch or turn of a loop." in words(report)
+
+
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    for (int i = 0; i < 4; ++i) { int j = i; while (j % 3 != t % 3) ++j; v += j; __syncthreads(); }",
+        "    for (int i = 0; i < 3; ++i) if (i == 2 || t < 16) { v += i; if (i == 2) __syncthreads(); }",
+        "    for (int i = 0; i < 3; ++i) { if (t % 2) v += i; else v -= i; __syncthreads(); if (t < 9) v *= 2; }",
+    ],
+)
+def test_conditions_of_threads_around_a_barrier_for_all(body, schedule):
+    """Threads search for different lengths of time, or work on different sides, and meet at each turn."""
+    for blocks in (1, 3):
+        report, _ = told("    #pragma unroll 1\n" + body, 64, schedule, blocks)
+        assert report.ok, str(report)

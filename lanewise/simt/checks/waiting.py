@@ -12,7 +12,7 @@ from ..arrivals import come
 from ..blocks import for_whole_warps
 from ..finding import Finding
 from ..values import ndarray, to_array
-from . import cluster, mbarrier, named_barriers
+from . import cluster, gone_past, mbarrier, named_barriers
 from .faults import Faults, on_line
 
 if TYPE_CHECKING:
@@ -209,6 +209,8 @@ def outside_mask(faults: Faults, g: Group, outside: ndarray) -> None:
 def barrier_completed(faults: Faults, batch: Batch, waiting: list[Group], everyone: bool) -> None:
     """Threads of one block met at barriers on different lines, where these must not differ, or some had skipped it."""
     named_barriers.reduced_and_arrived(batch, waiting)
+    if batch.gone_past and waiting[0].held.count is None and not waiting[0].held.id:
+        gone_past.met(batch, waiting)
     places = {(g.code.number, g.pc) for g in waiting}
     if len(places) > 1:
         advice = named_barriers.apart(waiting) if waiting[0].held.id else ""
