@@ -11,10 +11,10 @@ class Counters:
 
     The memory counters equal Nsight Compute's metric of the comment; `sector` is 32 bytes. In no `shared_*` counter is what wgmma reads of shared
     memory, what another block of the cluster has of it, and what atomics do there (float ones are loops on a GPU, whose loads it does count).
-    Wavefronts are those that an access's addresses make. Nsight Compute shows them by instruction (`smsp__sass_…`); its
-    l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum and _st.sum count repeats, too, of accesses that found their banks taken by other warps' loads,
-    shuffles, copies or wgmma (l1tex__data_bank_conflicts_type_arbitration.sum counts most of them): another number in each run. A GPU's tensor_operations
-    hold those of an mma whose predicate is false, too, and ptxas makes predicates of some short branches.
+    Wavefronts are those that an access's addresses make. Nsight Compute's count repeats, too, of accesses that found their banks taken by other warps'
+    loads, shuffles, copies or wgmma: another number in each run where l1tex__data_bank_conflicts_type_arbitration.sum isn't 0. Then its wavefronts by
+    instruction, smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_*.sum, are the ones to compare. A GPU's tensor_operations hold those of an mma
+    whose predicate is false, too, and ptxas makes predicates of some short branches.
     """
 
     global_load_requests: int | None = 0  # l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum
@@ -22,9 +22,9 @@ class Counters:
     global_store_requests: int | None = 0  # l1tex__t_requests_pipe_lsu_mem_global_op_st.sum
     global_store_sectors: int | None = 0  # l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum
     shared_load_requests: int | None = 0  # smsp__sass_inst_executed_op_shared_ld.sum
-    shared_load_wavefronts: int | None = 0  # smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum and _ldsm.sum
+    shared_load_wavefronts: int | None = 0  # l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum
     shared_store_requests: int | None = 0  # smsp__sass_inst_executed_op_shared_st.sum
-    shared_store_wavefronts: int | None = 0  # smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum and _stsm.sum
+    shared_store_wavefronts: int | None = 0  # l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum
     global_bytes: int | None = 0  # sectors that the requests touch × 32: what the SMs asked for, as if there were no L2
     dram_read_bytes: int | None = 0  # unique sectors read × 32: compulsory traffic
     dram_write_bytes: int | None = 0  # unique sectors written × 32: eventual write-back

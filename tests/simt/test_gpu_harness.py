@@ -112,3 +112,17 @@ def test_earlier_readings_stay_where_some_kernels_are_read(tmp_path: Path) -> No
     assert json.loads(file.read_text()) == {**some, "kernels": {"a": {"x": 1, "date": "2026-01-01"}, "b": {"x": 5, "date": "2026-02-02"}}}
     counters.keep(file, some, False)
     assert json.loads(file.read_text()) == some
+
+
+@pytest.mark.parametrize(("repeats", "wavefronts"), [(0, 7), (3, 10), (None, 7)])
+def test_wavefronts_are_the_hardwares_where_it_repeated_none(repeats: int | None, wavefronts: int) -> None:
+    by_instruction = dict(zip(counters.BY_INSTRUCTION["shared_load_wavefronts"].names, ("8", "2"), strict=True))
+    row = {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum": "7", **by_instruction}
+    if repeats is not None:
+        row[counters.REPEATS] = str(repeats)
+    assert counters.numbers(row)[0] == {"shared_load_wavefronts": wavefronts}
+
+
+def test_an_nsight_compute_without_wavefronts_by_instruction_gives_the_hardwares() -> None:
+    row = {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum": "1,007", counters.REPEATS: "3"}
+    assert counters.numbers(row)[0] == {"shared_store_wavefronts": 1007}
