@@ -183,6 +183,7 @@ def test_the_ladder_is_checked_before_it_is_timed(both: tuple[Any, Any], monkeyp
         attention_ladder.check(both[0], wrong)
 
 
+@pytest.mark.slow
 def test_every_switch_of_flash2_is_timed_beside_pytorch(both: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setattr(flash2_switches, "N", 32)
     monkeypatch.setattr(flash2_switches, "HEADS", (1, 3))

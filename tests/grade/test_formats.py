@@ -126,6 +126,7 @@ def test_an_unknown_format_is_refused():
         render("pdf", {})
 
 
+@pytest.mark.slow
 def test_the_autograder_zip_grades_by_itself_and_holds_no_solution(tmp_path, assignment_file):
     path = assignment_file('hidden = true\nseed_file = "week.seed"\n[exercises]\nch01a = 4\n')
     content = gradescope.autograder_zip(path, read_assignment(path, COURSE), COURSE)

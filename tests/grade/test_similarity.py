@@ -6,6 +6,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from lanewise.derive import solution_text
 from lanewise.grading.similarity import similar_answers
 from lanewise.names import find_course
@@ -59,6 +61,7 @@ def test_what_is_no_text_is_left_out():
     assert [(pair.first, pair.second) for pair in similar_answers(str(KEY), answers, SKELETON)] == [("ann", "dan")]
 
 
+@pytest.mark.slow
 def test_the_report_is_the_same_in_every_process():
     compare = "print(t.pairs(ann=t.SOLUTION, bob=t.renamed(t.SOLUTION + t.OTHER), cid=t.OTHER))"
     program = f"import sys; sys.path.insert(0, sys.argv[1]); import test_similarity as t; {compare}"
@@ -67,6 +70,7 @@ def test_the_report_is_the_same_in_every_process():
     assert len(said) == 1 and "ann" in said.pop()
 
 
+@pytest.mark.slow
 def test_hostile_texts_take_no_time():
     texts = ["((((" * 60_000, "/*" * 120_000, '"\\"' * 80_000, 'R"(' * 80_000, "\\\n" * 120_000, "#if 0\n" * 40_000, "a" * 250_000, "<" * 250_000]
     began = time.process_time()

@@ -169,6 +169,7 @@ def test_copies_that_nobody_waits_for_are_no_fault():
 
 
 @pytest.mark.parametrize("check", [True, False])
+@pytest.mark.slow
 def test_cuda_pipeline_of_a_thread(check):
     body = """
 #include <cuda/pipeline>
@@ -194,6 +195,7 @@ extern "C" __global__ void k(const int4* x, int4* y, int n) {
     assert np.array_equal(x, y)
 
 
+@pytest.mark.slow
 def test_cooperative_memcpy_with_a_ragged_end():
     body = """
 #include <cooperative_groups.h>

@@ -52,7 +52,12 @@ def test_tensor_cores_and_the_copy_engine_were_read() -> None:
         assert len(read) >= 6 and len(set(read)) >= 2, f"{counter}: {read}"
 
 
-@pytest.mark.parametrize("case", MEASURED, ids=lambda case: case.name)
+# Left out of `make fast`: large kernels, and hundreds about copies and what ptxas joins, for which test_copy_sectors and test_counted_accesses stand there.
+MANY = ("attention", "copies", "joined", "products", "tma")
+MARKED = [pytest.param(case, id=case.name, marks=[pytest.mark.slow] if case.name.split(".")[0] in MANY else []) for case in MEASURED]
+
+
+@pytest.mark.parametrize("case", MARKED)
 def test_counters_equal_nsight_compute(case: Case) -> None:
     assert parted(case.name, unequal(case))[1] == []
 

@@ -9,8 +9,8 @@ from families.everything import CASES
 from families.launch import launch
 
 # Left out of `make fast`: hundreds of cases, for which tests of their own stand there.
-HOPPER = ("tma", "bulk", "wgmma", "clusters", "mbarrier", "narrow")
-MARKED = [pytest.param(case, id=case.name, marks=[pytest.mark.slow] if case.slow or case.name.split(".")[0] in HOPPER else []) for case in CASES]
+LEFT_OUT = ("tma", "bulk", "wgmma", "clusters", "mbarrier", "narrow", "half", "bfloat16", "convert")
+MARKED = [pytest.param(case, id=case.name, marks=[pytest.mark.slow] if case.slow or case.name.split(".")[0] in LEFT_OUT else []) for case in CASES]
 RIGHT = [param for param in MARKED if not param.values[0].faulty]
 FAULTY = [param for param in MARKED if param.values[0].faulty]
 

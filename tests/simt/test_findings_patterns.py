@@ -433,6 +433,7 @@ def test_an_array_updated_in_place_is_quiet_and_reversed_in_place_is_a_race():
     assert {f.kind for f in report.errors} == {"race"}
 
 
+@pytest.mark.slow
 def test_very_many_fences_and_atomics_cost_bounded_memory():
     """What every thread has released and acquired would be 65,536 tables of 256 blocks."""
     source = 'extern "C" __global__ void k(int* sum) { for (int i = 0; i < 2; ++i) { __threadfence(); atomicAdd(sum + i, 1); } }'

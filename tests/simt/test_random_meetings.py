@@ -34,7 +34,12 @@ def found(made: Meetings, fault: Fault, seed: int, schedule: int) -> None:
     assert fault.kind in {f.kind for f in report.errors}, f"seed {seed}, schedule {schedule}: {fault.replace}\n{report}"
 
 
-@pytest.mark.parametrize("seed", range(24))
+def seeds(number: int) -> list:
+    """So many, of which `make fast` takes the first four."""
+    return [pytest.param(seed, marks=[pytest.mark.slow] if seed >= 4 else []) for seed in range(number)]
+
+
+@pytest.mark.parametrize("seed", seeds(24))
 def test_right_meetings_are_quiet(seed):
     quiet(seed)
 
@@ -46,7 +51,7 @@ def test_many_right_meetings_are_quiet(seed):
     quiet(seed, range(2))
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", seeds(16))
 def test_a_wrong_meeting_is_found(seed):
     made = generate(seed)
     assert made.faults
