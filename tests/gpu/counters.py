@@ -15,7 +15,7 @@ from pathlib import Path
 from compile_ahead import compile_ahead
 
 HERE = Path(__file__).resolve().parent
-LIMIT_S = 1500  # some 1200 kernels, each as often as its metrics need passes
+LIMIT_S = 1500  # some 1500 kernels, each as often as its metrics need passes
 
 
 @dataclass(frozen=True)
